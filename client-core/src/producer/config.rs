@@ -1,0 +1,98 @@
+//! What a producer can be told, what it can be asked for, and what it answers.
+
+use alloc::vec::Vec;
+
+use ackord_proto::records::RecordHeader;
+use ackord_proto::str::Str;
+use bytes::Bytes;
+
+use crate::{Endpoint, ShareAcknowledgements, ShareGroupMetadata};
+
+/// Settings of a [`Producer`](crate::Producer). Times are in milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProducerConfig {
+    /// Brokers to begin with (`bootstrap.servers`).
+    pub bootstrap: Vec<Endpoint>,
+    /// `client.id`.
+    pub client_id: Str,
+    /// `transactional.id`: whoever initialises it last fences the others.
+    pub transactional_id: Str,
+    /// `transaction.timeout.ms`: the broker aborts a transaction that stays open for longer.
+    pub transaction_timeout_ms: i32,
+    /// `delivery.timeout.ms`: how long a record may take.
+    pub delivery_timeout_ms: i64,
+    /// `max.block.ms`: how long any other call may take.
+    pub api_timeout_ms: i64,
+    /// `request.timeout.ms`: how long a broker may take to answer.
+    pub request_timeout_ms: i64,
+    /// `batch.size` in bytes: records that wait are put together up to this size.
+    pub batch_bytes: usize,
+}
+
+impl ProducerConfig {
+    /// Kafka's defaults.
+    pub fn new(bootstrap: impl Into<Vec<Endpoint>>, transactional_id: impl Into<Str>) -> Self {
+        ProducerConfig {
+            bootstrap: bootstrap.into(),
+            client_id: "ackord-producer".into(),
+            transactional_id: transactional_id.into(),
+            transaction_timeout_ms: 60_000,
+            delivery_timeout_ms: 120_000,
+            api_timeout_ms: 60_000,
+            request_timeout_ms: 30_000,
+            batch_bytes: 256 * 1024,
+        }
+    }
+}
+
+/// What a [`Producer`](crate::Producer) can be asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProducerCommand {
+    /// Ends the open transaction; nothing of it becomes visible.
+    AbortTransaction,
+    /// Opens a transaction. Nothing is sent for it.
+    BeginTransaction,
+    /// Aborts what is open and closes the connections. The last command.
+    Close,
+    /// Waits for all records and acknowledgements, then makes them visible together.
+    CommitTransaction,
+    /// Ends when all records sent before it are stored.
+    Flush,
+    /// Fences older producers of the id, ends their transactions, fetches a producer id. First call.
+    InitTransactions,
+    /// Sends a record in the open transaction.
+    Send {
+        /// Topic.
+        topic: Str,
+        /// Partition; `None` chooses by key (murmur2, as Kafka) or in turn.
+        partition: Option<i32>,
+        /// Key.
+        key: Option<Bytes>,
+        /// Value; `None` is a tombstone.
+        value: Option<Bytes>,
+        /// Headers.
+        headers: Vec<RecordHeader>,
+    },
+    /// Binds acknowledgements of a share group to the open transaction (KIP-1289): with the commit
+    /// the records are done, with an abort they are delivered again.
+    SendShareAcksToTransaction {
+        /// What to acknowledge.
+        acknowledgements: ShareAcknowledgements,
+        /// The membership under which the records were acquired.
+        group: ShareGroupMetadata,
+    },
+}
+
+/// What a command of a [`Producer`](crate::Producer) gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProducerOutput {
+    /// It is done.
+    Done,
+    /// The record is stored; it becomes visible with the commit.
+    Sent {
+        /// Its partition.
+        partition: i32,
+        /// Its offset; -1 where the broker knew it already and no longer says where.
+        offset: i64,
+    },
+}

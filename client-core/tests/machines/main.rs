@@ -1,0 +1,9 @@
+//! The client machines against a broker that plays its part by hand.
+
+mod bench;
+mod connection;
+mod fetcher;
+mod producer;
+mod producer_share_acks;
+mod share_consumer;
+mod share_membership;

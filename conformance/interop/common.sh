@@ -1,0 +1,99 @@
+# Sourced by the scripts beside it: where things are, Kafka's tools, and checks.
+
+INTEROP=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ackord-ci
+KAFKA_VERSION=4.4.0
+KAFKA_LIBS=$CACHE/kafka-$KAFKA_VERSION
+CONFLUENT_VERSION=2.16.1
+VENV=$CACHE/confluent-kafka-$CONFLUENT_VERSION
+TOOL_TIMEOUT=60
+
+PASSED=0
+FAILED=0
+
+# Kafka's jars, fetched once; the folder gets its name when it is complete.
+fetch_kafka() {
+    [ -d "$KAFKA_LIBS" ] && return
+    mkdir -p "$CACHE"
+    local part
+    part=$(mktemp -d "$KAFKA_LIBS.XXXXXX")
+    mvn -q -B -f "$INTEROP/kafka/pom.xml" -Dkafka.version="$KAFKA_VERSION" \
+        dependency:copy-dependencies -DoutputDirectory="$part" >&2
+    chmod 755 "$part"
+    mv -T "$part" "$KAFKA_LIBS"
+}
+
+fetch_confluent() {
+    [ -d "$VENV" ] && return
+    mkdir -p "$CACHE"
+    # Renamed when it is complete; only the scripts of a venv hold its path, and none is used.
+    rm -rf "$VENV.part"
+    python3 -m venv "$VENV.part"
+    "$VENV.part/bin/pip" -q --disable-pip-version-check install \
+        "confluent-kafka==$CONFLUENT_VERSION" >&2
+    mv -T "$VENV.part" "$VENV"
+}
+
+confluent_python() {
+    timeout "$TOOL_TIMEOUT" "$VENV/bin/python" "$@"
+}
+
+# tool NAME ARGS...: one of Kafka's command line tools by its usual name.
+tool() {
+    local class
+    case $1 in
+        kafka-topics) class=TopicCommand ;;
+        kafka-configs) class=ConfigCommand ;;
+        kafka-console-producer) class=ConsoleProducer ;;
+        kafka-console-consumer) class=consumer.ConsoleConsumer ;;
+        kafka-console-share-consumer) class=consumer.ConsoleShareConsumer ;;
+        *) echo "no such tool: $1" >&2; return 2 ;;
+    esac
+    shift
+    timeout "$TOOL_TIMEOUT" java -Xmx256m -XX:TieredStopAtLevel=1 -Xshare:auto \
+        -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
+        -cp "$KAFKA_LIBS/*" "org.apache.kafka.tools.$class" --bootstrap-server "$BROKER" "$@"
+}
+
+# check NAME EXPECTED COMMAND...: passes where the command ends with 0 and prints just that.
+check() {
+    local name=$1 expected=$2 found status=0
+    shift 2
+    # Not in a subshell, so that a command may end what this shell started.
+    "$@" >"$WORK/stdout" 2>"$WORK/stderr" || status=$?
+    found=$(<"$WORK/stdout")
+    if [ "$status" = 0 ] && [ "$found" = "$expected" ]; then
+        PASSED=$((PASSED + 1))
+        echo "PASS $name"
+        return
+    fi
+    FAILED=$((FAILED + 1))
+    echo "FAIL $name (exit $status): $*"
+    diff <(echo "$expected") <(echo "$found") | head -40 | sed 's/^/     /' || true
+    tail -n 30 "$WORK/stderr" | sed 's/^/     /'
+}
+
+# start_broker PROGRAM [ARGS...]: starts a broker on a free port of loopback; sets BROKER to its
+# address and BROKER_PID.
+start_broker() {
+    local out=$WORK/broker.out
+    : >"$out"
+    "$@" --listen 127.0.0.1:0 --data-dir "$WORK/data" >"$out" 2>"$WORK/broker.log" &
+    BROKER_PID=$!
+    local line
+    # Ends with the broker, should it not come up.
+    line=$(timeout 60 tail --pid="$BROKER_PID" -n +1 -f "$out" | grep -m1 '^ackord ready on ') || {
+        echo "the broker did not start" >&2
+        tail -n 30 "$WORK/broker.log" >&2
+        return 1
+    }
+    BROKER=${line#ackord ready on }
+}
+
+stop_broker() {
+    [ -n "${BROKER_PID:-}" ] || return 0
+    local pid=$BROKER_PID
+    BROKER_PID=
+    kill "$pid" 2>/dev/null || true
+    wait "$pid"
+}

@@ -1,0 +1,1 @@
+check_java_suite() { :; }

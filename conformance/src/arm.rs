@@ -1,0 +1,123 @@
+//! What a script runs against: the cores in this process, or a server behind a socket.
+
+use ackord_proto::uuid::Uuid;
+use bytes::Bytes;
+
+use crate::script::{Keep, Needs, Pairs, StorageStep};
+
+/// What came from the broker on one connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// The broker closed the connection.
+    Closed,
+    /// One whole frame without its size.
+    Frame(Bytes),
+    /// Nothing yet.
+    Waiting,
+}
+
+/// Offsets of a share partition that are in one state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateRange {
+    /// First offset.
+    pub first: i64,
+    /// Last offset.
+    pub last: i64,
+    /// Kafka's name of the delivery state, or TX_PENDING (KIP-1289).
+    pub state: String,
+    /// Deliveries so far.
+    pub delivery_count: i16,
+}
+
+/// A share partition as somebody outside sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShareView {
+    /// Everything below is done.
+    pub start: i64,
+    /// Ascending. Offsets behind the last range were never delivered.
+    pub ranges: Vec<StateRange>,
+    /// Whether records that a member holds are shown; else they look available.
+    pub shows_acquired: bool,
+}
+
+/// A broker under test. Clients are named; the first request of a name opens its connection.
+pub trait Arm {
+    /// Why this arm cannot run a script with such steps; `None` where it can.
+    fn refuses(&self, needs: Needs) -> Option<&'static str>;
+
+    /// Starts the broker, where it is not running by itself.
+    ///
+    /// # Errors
+    /// It does not start.
+    fn start(&mut self, configs: &Pairs, limits: &Pairs) -> Result<(), String>;
+
+    /// Appended to each name of a topic, group or transactional id.
+    fn suffix(&self) -> String {
+        String::new()
+    }
+
+    /// How long a fetch that must bring something may wait, in milliseconds.
+    fn patience_ms(&self) -> i32 {
+        0
+    }
+
+    /// Gives the broker a moment before the same is asked again.
+    fn pause(&mut self) {}
+
+    /// Sends one frame (with its size) on the connection of a client.
+    ///
+    /// # Errors
+    /// No connection.
+    fn send(&mut self, client: &str, frame: &[Bytes]) -> Result<(), String>;
+
+    /// The next frame on the connection of a client, waiting for it where that makes sense.
+    ///
+    /// # Errors
+    /// Nothing came in time, or the stream is broken.
+    fn receive(&mut self, client: &str) -> Result<Received, String>;
+
+    /// Whether something came already.
+    fn poll(&mut self, client: &str) -> Received;
+
+    /// Cuts the connection of a client.
+    ///
+    /// # Errors
+    /// The broker broke its contract.
+    fn disconnect(&mut self, client: &str) -> Result<(), String>;
+
+    /// Lets time pass, stopping at each deadline on the way.
+    ///
+    /// # Errors
+    /// The arm has no clock to turn.
+    fn advance(&mut self, millis: u64) -> Result<(), String>;
+
+    /// Holds, releases or breaks storage.
+    ///
+    /// # Errors
+    /// The arm has no hold of storage.
+    fn storage(&mut self, step: &StorageStep) -> Result<(), String>;
+
+    /// Ends the broker at once; of the storage operations under way `keep` survive.
+    ///
+    /// # Errors
+    /// The arm cannot do that.
+    fn crash(&mut self, keep: Keep) -> Result<(), String>;
+
+    /// Starts it again on what is stored, the wall clock moved by so many milliseconds.
+    ///
+    /// # Errors
+    /// It does not come up.
+    fn restart(&mut self, wall_shift_ms: i64) -> Result<(), String>;
+
+    /// Delivery states, where they can be seen without a request.
+    fn share_view(&self, group: &str, topic: Uuid, partition: i32) -> Option<ShareView>;
+
+    /// What is ongoing, prepared or pending, where that can be seen without a request.
+    fn open_items(&self) -> Option<Vec<String>>;
+
+    /// State of a transactional id, where that can be seen without a request.
+    fn transaction_state(&self, transactional_id: &str) -> Option<String>;
+
+    /// What happened since the last call, for the transcript.
+    fn take_log(&mut self) -> Vec<String>;
+}

@@ -1,0 +1,27 @@
+//! Scripts and golden vectors that say what the broker has to do.
+//!
+//! * [`script`]: the language of the scripts in `scripts/`, the executable text of KIP-1289.
+//! * [`run`]: runs a script against an [`arm`]: the cores in this process ([`core_arm`]), or a
+//!   server behind a socket ([`tcp_arm`]).
+//! * [`memory_store`]: a store that holds, fails and loses operations on command.
+//! * [`transcript`]: what a run looks like, for snapshots.
+//! * [`faults`]: the same scripts with a fault at each append.
+//! * [`vectors`]: bytes of Apache Kafka against our codecs.
+
+pub mod arm;
+mod answers;
+mod client;
+pub mod core_arm;
+mod core_view;
+pub mod faults;
+mod grammar;
+mod log_reader;
+pub mod memory_store;
+mod requests;
+pub mod run;
+pub mod script;
+mod steps;
+pub mod tcp_arm;
+pub mod transcript;
+pub mod vectors;
+mod verbs;

@@ -1,0 +1,52 @@
+//! `ackord-conformance`: scripts and golden vectors from the command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use ackord_conformance::{run, vectors};
+use clap::{Parser, Subcommand};
+
+/// Checks a broker, or the cores that it is made of, against what the specification says.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs scripts (files or folders) on the cores, or on a running broker.
+    Scripts {
+        /// The broker; without it the cores in this process.
+        #[arg(long, value_name = "HOST:PORT")]
+        against: Option<String>,
+        /// Files and folders.
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+    /// Checks tables of golden bytes (files or folders) against the codecs.
+    Vectors {
+        /// Files and folders.
+        #[arg(required = true, value_name = "FILE")]
+        paths: Vec<PathBuf>,
+    },
+}
+
+fn main() -> ExitCode {
+    let (passed, failed, skipped) = match Arguments::parse().command {
+        Command::Scripts { against, paths } => {
+            let tally = run::run_paths(&paths, against.as_deref());
+            (tally.passed, tally.failed, tally.skipped)
+        }
+        Command::Vectors { paths } => {
+            let tally = vectors::run(&paths);
+            (tally.passed, tally.failed, tally.skipped)
+        }
+    };
+    match skipped {
+        0 => println!("{passed} passed, {failed} failed"),
+        skipped => println!("{passed} passed, {failed} failed, {skipped} skipped"),
+    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,281 @@
+//! A store in memory with one ordered journal: it can hold, fail and lose operations on command.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ackord_machine::{
+    Completion, Found, LoadDetail, LoadedLog, LogAppend, LogExtent, LogId, OpId, OpKind, Outcome,
+    StorageFault, StorageOp, StoredBatch, StoredCheckpoint,
+};
+use ackord_proto::records::BatchHeader;
+use bytes::{Bytes, BytesMut};
+
+use crate::script::{AppendFault, Keep};
+
+/// Bytes that a load of headers leaves of a longer batch.
+const HEADER_BYTES: usize = 61;
+/// Batches up to this size are loaded whole.
+const SMALL_BATCH: usize = 256;
+
+#[derive(Clone, Debug, Default)]
+struct StoredLog {
+    start: i64,
+    end: i64,
+    batches: Vec<StoredBatch>,
+    checkpoint: Option<StoredCheckpoint>,
+}
+
+/// What is planned for one of the appends to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// It becomes durable, and then the broker ends before it is told.
+    CrashAfter,
+    /// It fails.
+    Fail(AppendFault),
+}
+
+/// The logs, and the operations that have not completed.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    logs: BTreeMap<LogId, StoredLog>,
+    queue: VecDeque<StorageOp>,
+    held: bool,
+    /// Operations that failed; what follows them fails too.
+    failed: BTreeSet<OpId>,
+    appends: usize,
+    plans: BTreeMap<usize, Plan>,
+    crash_due: bool,
+}
+
+impl MemoryStore {
+    /// Takes an operation.
+    pub fn submit(&mut self, op: StorageOp) {
+        self.queue.push_back(op);
+    }
+
+    /// Completes nothing by itself from now on, or everything again.
+    pub fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// Plans for the append that comes `ahead` appends after the next one.
+    pub fn plan(&mut self, ahead: usize, plan: Plan) {
+        self.plans.insert(self.appends + ahead, plan);
+    }
+
+    /// Appends that completed, well or badly.
+    pub fn appends(&self) -> usize {
+        self.appends
+    }
+
+    /// Whether a planned crash is due; asking takes it.
+    pub fn take_crash(&mut self) -> bool {
+        std::mem::take(&mut self.crash_due)
+    }
+
+    /// The next completion, unless held.
+    pub fn complete_next(&mut self) -> Option<Completion> {
+        if self.held { None } else { self.complete_one() }
+    }
+
+    /// The next completion, held or not.
+    pub fn complete_one(&mut self) -> Option<Completion> {
+        let op = self.queue.pop_front()?;
+        let id = op.id;
+        let outcome = self.execute(op);
+        if outcome.is_err() {
+            self.failed.insert(id);
+        }
+        Some(Completion { id, outcome })
+    }
+
+    /// The process ends: of what has not completed only `keep` is carried out.
+    pub fn crash(&mut self, keep: Keep) {
+        let kept = match keep {
+            Keep::AllIssued => self.queue.len(),
+            Keep::Completed => 0,
+            Keep::Operations(count) => count,
+        };
+        self.plans.clear();
+        for _ in 0..kept {
+            let _ = self.complete_one();
+        }
+        self.queue.clear();
+        self.failed.clear();
+        self.crash_due = false;
+        self.held = false;
+    }
+
+    fn execute(&mut self, op: StorageOp) -> Result<Outcome, StorageFault> {
+        let orphaned = op.after.is_some_and(|after| self.failed.contains(&after));
+        match op.kind {
+            OpKind::Append { parts } => self.append(&parts, orphaned),
+            OpKind::Checkpoint { log, at, state } => {
+                self.log(log).checkpoint = Some(StoredCheckpoint { at, state });
+                Ok(Outcome::Done)
+            }
+            OpKind::DropLog { log } => {
+                self.logs.remove(&log);
+                Ok(Outcome::Done)
+            }
+            OpKind::Find { log, from, timestamp } => {
+                let batches = self.logs.get(&log).map_or(&[][..], |log| &log.batches);
+                let late = |batch: &&StoredBatch| {
+                    batch.last >= from
+                        && BatchHeader::parse(&batch.bytes)
+                            .is_ok_and(|header| header.max_timestamp >= timestamp)
+                };
+                let found = batches.iter().find(late).cloned();
+                Ok(Outcome::Found(found.map(|batch| Found { batch })))
+            }
+            OpKind::List => {
+                let extent = |(id, log): (&LogId, &StoredLog)| LogExtent {
+                    log: *id,
+                    start: log.start,
+                    end: log.end,
+                };
+                Ok(Outcome::Listed(self.logs.iter().map(extent).collect()))
+            }
+            OpKind::Load { log, detail } => Ok(Outcome::Loaded(self.load(log, detail))),
+            OpKind::Read { log, from, max_bytes } => {
+                Ok(Outcome::Read(self.read(log, from, max_bytes)))
+            }
+            OpKind::Trim { log, before } => {
+                let log = self.log(log);
+                log.batches.retain(|batch| batch.last >= before);
+                log.start = log.start.max(before);
+                Ok(Outcome::Done)
+            }
+        }
+    }
+
+    fn log(&mut self, id: LogId) -> &mut StoredLog {
+        self.logs.entry(id).or_default()
+    }
+
+    /// All parts or none.
+    fn append(&mut self, parts: &[LogAppend], orphaned: bool) -> Result<Outcome, StorageFault> {
+        let plan = self.plans.remove(&self.appends);
+        self.appends += 1;
+        if orphaned || !self.continues(parts) {
+            return Err(StorageFault::Conflict);
+        }
+        if let Some(Plan::Fail(AppendFault { fault, landed })) = plan {
+            if landed {
+                self.write(parts);
+            }
+            return Err(fault);
+        }
+        self.write(parts);
+        self.crash_due |= plan == Some(Plan::CrashAfter);
+        Ok(Outcome::Done)
+    }
+
+    fn continues(&self, parts: &[LogAppend]) -> bool {
+        let mut ends: BTreeMap<LogId, i64> = BTreeMap::new();
+        parts.iter().all(|part| {
+            let stored = self.logs.get(&part.log).map_or(0, |log| log.end);
+            let end = ends.entry(part.log).or_insert(stored);
+            let fits = *end == part.base && part.last >= part.base;
+            *end = part.last + 1;
+            fits
+        })
+    }
+
+    fn write(&mut self, parts: &[LogAppend]) {
+        for part in parts {
+            let mut bytes = BytesMut::with_capacity(part.head.len() + part.body.len());
+            bytes.extend_from_slice(&part.head);
+            bytes.extend_from_slice(&part.body);
+            let batch = StoredBatch { base: part.base, last: part.last, bytes: bytes.freeze() };
+            let log = self.log(part.log);
+            log.batches.push(batch);
+            log.end = part.last + 1;
+        }
+    }
+
+    fn load(&self, id: LogId, detail: LoadDetail) -> LoadedLog {
+        let Some(log) = self.logs.get(&id) else { return LoadedLog::default() };
+        let at = log.checkpoint.as_ref().map_or(log.start, |checkpoint| checkpoint.at);
+        let cut = |bytes: &Bytes| match detail {
+            LoadDetail::Headers if bytes.len() > SMALL_BATCH => bytes.slice(..HEADER_BYTES),
+            LoadDetail::Full | LoadDetail::Headers => bytes.clone(),
+        };
+        let batches = log.batches.iter().filter(|batch| batch.last >= at);
+        LoadedLog {
+            start: log.start,
+            end: log.end,
+            checkpoint: log.checkpoint.clone(),
+            batches: batches
+                .map(|batch| StoredBatch { bytes: cut(&batch.bytes), ..batch.clone() })
+                .collect(),
+        }
+    }
+
+    fn read(&self, id: LogId, from: i64, max_bytes: usize) -> Vec<StoredBatch> {
+        let Some(log) = self.logs.get(&id) else { return Vec::new() };
+        let mut total = 0;
+        let wanted = log.batches.iter().filter(|batch| batch.last >= from);
+        wanted
+            .take_while(|batch| {
+                let first = total == 0;
+                total += batch.bytes.len();
+                first || total <= max_bytes
+            })
+            .cloned()
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: LogId = LogId { topic: ackord_proto::uuid::Uuid::ZERO, partition: 0 };
+
+    fn append(id: u64, after: Option<u64>, base: i64) -> StorageOp {
+        let body = Bytes::from_static(b"batch");
+        let part = LogAppend { log: LOG, base, last: base, head: Bytes::new(), body };
+        let kind = OpKind::Append { parts: vec![part] };
+        StorageOp { id: OpId(id), after: after.map(OpId), kind }
+    }
+
+    fn end(store: &MemoryStore) -> i64 {
+        store.logs.get(&LOG).map_or(0, |log| log.end)
+    }
+
+    #[test]
+    fn a_crash_leaves_a_prefix() {
+        let mut store = MemoryStore::default();
+        store.hold(true);
+        (0..3).for_each(|n| store.submit(append(n, None, n as i64)));
+        assert_eq!(store.complete_next(), None);
+        store.crash(Keep::Operations(2));
+        assert_eq!(end(&store), 2);
+        assert_eq!(store.complete_one(), None);
+    }
+
+    #[test]
+    fn what_follows_a_failed_append_fails() {
+        let mut store = MemoryStore::default();
+        let fault = AppendFault { fault: StorageFault::Indeterminate, landed: true };
+        store.plan(0, Plan::Fail(fault));
+        store.submit(append(1, None, 0));
+        store.submit(append(2, Some(1), 1));
+        let outcome = |store: &mut MemoryStore| store.complete_next().map(|done| done.outcome);
+        assert_eq!(outcome(&mut store), Some(Err(StorageFault::Indeterminate)));
+        assert_eq!(outcome(&mut store), Some(Err(StorageFault::Conflict)));
+        assert_eq!(end(&store), 1);
+    }
+
+    #[test]
+    fn one_part_that_does_not_fit_refuses_all() {
+        let mut store = MemoryStore::default();
+        let OpKind::Append { mut parts } = append(1, None, 0).kind else { unreachable!() };
+        parts.push(LogAppend { base: 5, last: 5, ..parts[0].clone() });
+        let kind = OpKind::Append { parts };
+        store.submit(StorageOp { id: OpId(1), after: None, kind });
+        let done = store.complete_next().map(|done| done.outcome);
+        assert_eq!(done, Some(Err(StorageFault::Conflict)));
+        assert_eq!(end(&store), 0);
+    }
+}

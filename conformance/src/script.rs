@@ -1,0 +1,451 @@
+//! The script language: what each step means.
+//!
+//! A script is a text file, one step a line (or several, apart by `;`). The first comment is its
+//! title. See `scripts/README.md` for the steps with examples.
+
+use ackord_proto::error_code::ErrorCode;
+
+use crate::grammar;
+
+/// Names with values.
+pub type Pairs = Vec<(String, String)>;
+
+/// A whole script.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// The first comment.
+    pub title: String,
+    /// In order.
+    pub lines: Vec<Line>,
+}
+
+/// One step and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// From 1.
+    pub number: usize,
+    /// The step as it was written.
+    pub text: String,
+    /// What it means.
+    pub step: Step,
+}
+
+/// Something that happens.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// `t+30s`: time passes.
+    Advance {
+        /// Milliseconds.
+        millis: u64,
+    },
+    /// Configurations of the broker; before everything else.
+    Broker(Pairs),
+    /// A client sends a request, or does something with its connection.
+    Client {
+        /// Its name.
+        client: String,
+        /// What it does.
+        verb: Verb,
+        /// What has to come back.
+        expected: Expected,
+    },
+    /// The broker ends at once.
+    Crash(Keep),
+    /// A topic is deleted.
+    DeleteTopic(String),
+    /// Something has to be true now.
+    Expect(Fact),
+    /// Configurations of a group.
+    Group {
+        /// The group.
+        name: String,
+        /// Its configurations.
+        configs: Pairs,
+    },
+    /// Bounds of the broker; before everything else.
+    Limits(Pairs),
+    /// The broker starts again.
+    Restart {
+        /// Moves the wall clock, in milliseconds.
+        wall_shift_ms: i64,
+    },
+    /// Storage is held, released or broken.
+    Storage(StorageStep),
+    /// A topic is created.
+    Topic {
+        /// The topic.
+        name: String,
+        /// Number of partitions.
+        partitions: i32,
+        /// Its configurations.
+        configs: Pairs,
+    },
+}
+
+/// What survives a crash of the storage operations that have not completed. Parts of one append
+/// always share their fate, and what follows another in `after` never outlives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// All that were issued.
+    AllIssued,
+    /// None: only what completed.
+    Completed,
+    /// The first so many.
+    Operations(usize),
+}
+
+/// A step on storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StorageStep {
+    /// Complete so many operations although storage is held.
+    Complete(usize),
+    /// The next append fails.
+    FailNextAppend(AppendFault),
+    /// Complete nothing until released.
+    Hold,
+    /// Complete everything again.
+    Release,
+}
+
+/// How an append fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppendFault {
+    /// What the store says.
+    pub fault: ackord_machine::StorageFault,
+    /// Whether it is in the log all the same; only with `Indeterminate`.
+    pub landed: bool,
+}
+
+/// A partition by the name of its topic.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TopicPartition {
+    /// Topic.
+    pub topic: String,
+    /// Partition.
+    pub partition: i32,
+}
+
+impl std::fmt::Display for TopicPartition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.topic, self.partition)
+    }
+}
+
+/// Offsets with acknowledge types, one for all or one for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AckSpan {
+    /// First offset.
+    pub first: i64,
+    /// Last offset.
+    pub last: i64,
+    /// 0 gap, 1 accept, 2 release, 3 reject, 4 renew.
+    pub types: Vec<i8>,
+}
+
+/// Acknowledgements by partition.
+pub type AckSpans = Vec<(TopicPartition, Vec<AckSpan>)>;
+
+/// A producer epoch that is not the client's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EpochOption {
+    /// This one.
+    Absolute(i16),
+    /// The client's plus this.
+    Relative(i16),
+}
+
+/// Where a request differs from what the client knows of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// `txn=`
+    pub transactional_id: Option<String>,
+    /// `pid=`
+    pub producer_id: Option<i64>,
+    /// `epoch=`
+    pub epoch: Option<EpochOption>,
+}
+
+/// Where a stage differs from what the client knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StageOptions {
+    /// `v0`: without member and delivery counts.
+    pub version: Option<i16>,
+    /// `count=`: for all ranges.
+    pub count: Option<i16>,
+    /// `member=`
+    pub member: Option<String>,
+    /// `member-epoch=`
+    pub member_epoch: Option<EpochOption>,
+}
+
+/// What a client does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verb {
+    /// ShareAcknowledge.
+    Ack(AckSpans),
+    /// AddPartitionsToTxn, as clients before transaction version 2 do.
+    AddPartitions {
+        /// Partitions.
+        partitions: Vec<TopicPartition>,
+        /// Whose transaction.
+        identity: Identity,
+    },
+    /// AddShareAcksToTxn.
+    AddShareAcks {
+        /// Share group.
+        group: String,
+        /// Partitions that will be acknowledged.
+        partitions: Vec<TopicPartition>,
+        /// Whose transaction.
+        identity: Identity,
+    },
+    /// Takes the answer of a request that waited.
+    Answer,
+    /// Begins a transaction; nothing is sent.
+    Begin,
+    /// Ends the share session.
+    CloseSession,
+    /// Becomes a second instance of another client's producer.
+    Copy(String),
+    /// DeleteShareGroupState.
+    DeleteState {
+        /// Share group.
+        group: String,
+        /// Partition.
+        partition: TopicPartition,
+    },
+    /// The connection is cut.
+    Disconnect,
+    /// EndTxn.
+    EndTxn {
+        /// Commit or abort.
+        commit: bool,
+        /// 5 takes the next epoch over; below it stays.
+        version: i16,
+        /// Whose transaction.
+        identity: Identity,
+    },
+    /// ShareFetch.
+    Fetch {
+        /// Partitions.
+        partitions: Vec<TopicPartition>,
+        /// Acknowledgements that ride on it.
+        acks: AckSpans,
+        /// `max=`: records.
+        max_records: i32,
+        /// `wait=`: milliseconds.
+        max_wait_ms: i32,
+        /// `exact`: never more than `max` (KIP-1206).
+        exact: bool,
+    },
+    /// ShareGroupHeartbeat of a member.
+    Heartbeat,
+    /// InitProducerId.
+    Init {
+        /// Transactional id.
+        transactional_id: String,
+        /// `transaction.timeout.ms`
+        timeout_ms: i32,
+    },
+    /// ShareGroupHeartbeat until partitions are assigned.
+    Join {
+        /// Share group.
+        group: String,
+        /// Subscribed topics.
+        topics: Vec<String>,
+    },
+    /// ShareGroupHeartbeat with epoch -1.
+    Leave,
+    /// Produce without a transaction.
+    Produce {
+        /// Partition.
+        partition: TopicPartition,
+        /// Values of one batch.
+        values: Vec<String>,
+    },
+    /// Fetch, read_committed, from the start.
+    Read {
+        /// Partitions of one request.
+        partitions: Vec<TopicPartition>,
+        /// `wait=`: milliseconds.
+        max_wait_ms: i32,
+        /// `from=`: offset.
+        from: i64,
+    },
+    /// The last request once more, as it was.
+    Repeat,
+    /// Produce in a transaction.
+    Send {
+        /// Partition.
+        partition: TopicPartition,
+        /// Values of one batch.
+        values: Vec<String>,
+        /// 12 and later add the partition to the transaction.
+        version: i16,
+        /// Whose transaction.
+        identity: Identity,
+    },
+    /// TxnShareAcknowledge.
+    Stage {
+        /// Share group.
+        group: String,
+        /// Client that fetched the records.
+        member: String,
+        /// Acknowledgements.
+        acks: AckSpans,
+        /// Deviations.
+        options: StageOptions,
+        /// Whose transaction.
+        identity: Identity,
+    },
+    /// WriteShareGroupState.
+    WriteState {
+        /// Share group.
+        group: String,
+        /// Partition.
+        partition: TopicPartition,
+        /// First offset.
+        first: i64,
+        /// Last offset.
+        last: i64,
+        /// Delivery state.
+        state: i8,
+    },
+    /// WriteTxnMarkers, as an operator sends it.
+    WriteMarkers {
+        /// Client whose producer it ends.
+        producer: String,
+        /// Partition.
+        partition: TopicPartition,
+        /// Commit or abort.
+        commit: bool,
+        /// Differs from the producer's epoch.
+        identity: Identity,
+    },
+}
+
+/// Offsets that a fetch has to acquire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcquiredSpan {
+    /// The partition; the only one of the request where none is named.
+    pub partition: Option<TopicPartition>,
+    /// First offset.
+    pub first: i64,
+    /// Last offset.
+    pub last: i64,
+    /// Delivery count, where it matters.
+    pub count: Option<i16>,
+}
+
+/// What follows `->`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// These records and no others, without an error.
+    Acquired(Vec<AcquiredSpan>),
+    /// Whatever it is.
+    Anything,
+    /// The connection closes instead of an answer.
+    Closed,
+    /// This code at the top; of every part where the answer has no top.
+    Code(ErrorCode),
+    /// No records, no error.
+    Nothing,
+    /// No error at the top, these for these partitions, none for others.
+    Parts(Vec<(TopicPartition, ErrorCode)>),
+    /// No error anywhere.
+    Success,
+    /// These values and no others of each partition.
+    Values(Vec<(TopicPartition, Vec<String>)>),
+    /// No answer yet.
+    Waiting,
+}
+
+/// States of some offsets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateItem {
+    /// First offset.
+    pub first: i64,
+    /// Last offset.
+    pub last: i64,
+    /// Kafka's name, TX_PENDING, or DONE: acknowledged or archived.
+    pub state: String,
+    /// Delivery count, where it matters.
+    pub count: Option<i16>,
+}
+
+/// Something that has to be true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// No transaction is ongoing or prepared, no acknowledgement pending.
+    NothingOpen,
+    /// The start offset (SPSO) of a share partition.
+    Start {
+        /// Share group.
+        group: String,
+        /// Partition.
+        partition: TopicPartition,
+        /// First offset that is not done.
+        offset: i64,
+    },
+    /// Delivery states.
+    States {
+        /// Share group.
+        group: String,
+        /// Partition.
+        partition: TopicPartition,
+        /// Offsets that are not named may be in any state.
+        items: Vec<StateItem>,
+    },
+    /// State of a transactional id.
+    Transaction {
+        /// Transactional id.
+        id: String,
+        /// Kafka's name of the state.
+        state: String,
+    },
+    /// Values that a read_committed consumer gets from the start.
+    Visible {
+        /// Partition.
+        partition: TopicPartition,
+        /// In order.
+        values: Vec<String>,
+    },
+}
+
+/// What a script asks of an arm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Configurations or limits of its own.
+    pub configs: bool,
+    /// Steps of the clock.
+    pub clock: bool,
+    /// Crash or restart.
+    pub crash: bool,
+    /// Hold or faults of storage.
+    pub storage: bool,
+}
+
+impl Script {
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// A sentence with the number of the first bad line.
+    pub fn parse(text: &str) -> Result<Script, String> {
+        grammar::script(text)
+    }
+
+    /// What the steps ask of an arm.
+    pub fn needs(&self) -> Needs {
+        let mut needs = Needs::default();
+        for line in &self.lines {
+            match line.step {
+                Step::Advance { .. } => needs.clock = true,
+                Step::Broker(_) | Step::Limits(_) => needs.configs = true,
+                Step::Crash(_) | Step::Restart { .. } => needs.crash = true,
+                Step::Storage(_) => needs.storage = true,
+                _ => {}
+            }
+        }
+        needs
+    }
+}

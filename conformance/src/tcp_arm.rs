@@ -1,0 +1,189 @@
+//! Scripts on a server behind a socket. Its clock, its storage and its end are out of reach, so
+//! scripts with such steps are left out.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ackord_proto::frame::FrameBuffer;
+use ackord_proto::uuid::Uuid;
+use bytes::Bytes;
+
+use crate::arm::{Arm, Received, ShareView};
+use crate::script::{Keep, Needs, Pairs, StorageStep};
+use crate::transcript::FrameText;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Frames never come near this.
+const FRAME_LIMIT: usize = 100 * 1024 * 1024;
+
+/// Tells the names of one run from those of another on the same server.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+#[derive(Debug)]
+struct Conn {
+    stream: TcpStream,
+    buffer: FrameBuffer,
+}
+
+/// A server by its address.
+#[derive(Debug)]
+pub struct TcpArm {
+    address: String,
+    suffix: String,
+    conns: BTreeMap<String, Conn>,
+    frames: FrameText,
+    log: Vec<String>,
+}
+
+impl TcpArm {
+    /// `HOST:PORT`; nothing is opened yet.
+    pub fn new(address: &str) -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        TcpArm {
+            address: address.to_string(),
+            suffix: format!("-{:x}-{run}", since.as_micros()),
+            conns: BTreeMap::new(),
+            frames: FrameText::default(),
+            log: Vec::new(),
+        }
+    }
+
+    fn connection(&mut self, client: &str) -> Result<&mut Conn, String> {
+        if !self.conns.contains_key(client) {
+            let open = || {
+                let stream = TcpStream::connect(&self.address)?;
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(PATIENCE))?;
+                Ok(stream)
+            };
+            let stream = open().map_err(|error: std::io::Error| {
+                format!("cannot connect to {}: {error}", self.address)
+            })?;
+            let conn = Conn { stream, buffer: FrameBuffer::new(FRAME_LIMIT) };
+            self.conns.insert(client.to_string(), conn);
+        }
+        self.conns.get_mut(client).ok_or_else(|| "no connection".to_string())
+    }
+
+    fn out_of_reach(what: &str) -> Result<(), String> {
+        Err(format!("{what} of a server is out of reach"))
+    }
+}
+
+fn read_frame(conn: &mut Conn) -> Result<Received, String> {
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        match conn.buffer.next_frame() {
+            Ok(Some(frame)) => return Ok(Received::Frame(frame)),
+            Ok(None) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        match conn.stream.read(&mut chunk) {
+            Ok(0) => return Ok(Received::Closed),
+            Ok(count) => conn.buffer.push_slice(&chunk[..count]),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
+                return Ok(Received::Closed);
+            }
+            Err(error) => return Err(format!("no answer came: {error}")),
+        }
+    }
+}
+
+impl Arm for TcpArm {
+    fn refuses(&self, needs: Needs) -> Option<&'static str> {
+        match needs {
+            Needs { storage: true, .. } => Some("storage of a server cannot be held or broken"),
+            Needs { crash: true, .. } => Some("a server cannot be crashed over the wire"),
+            Needs { clock: true, .. } => Some("the clock of a server cannot be turned"),
+            Needs { configs: true, .. } => Some("the server has its own configuration"),
+            _ => None,
+        }
+    }
+
+    fn start(&mut self, _configs: &Pairs, _limits: &Pairs) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn suffix(&self) -> String {
+        self.suffix.clone()
+    }
+
+    fn patience_ms(&self) -> i32 {
+        10_000
+    }
+
+    fn pause(&mut self) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+
+    fn send(&mut self, client: &str, frame: &[Bytes]) -> Result<(), String> {
+        let whole: Vec<u8> = frame.iter().flat_map(|chunk| chunk.iter().copied()).collect();
+        let text = self.frames.request(client, &Bytes::copy_from_slice(&whole[4..]));
+        self.log.push(format!("  {text}"));
+        let conn = self.connection(client)?;
+        conn.stream.write_all(&whole).map_err(|error| format!("cannot send: {error}"))
+    }
+
+    fn receive(&mut self, client: &str) -> Result<Received, String> {
+        let received = read_frame(self.connection(client)?)?;
+        match &received {
+            Received::Frame(frame) => {
+                let text = self.frames.response(client, frame);
+                self.log.push(format!("  {text}"));
+            }
+            Received::Closed => {
+                self.conns.remove(client);
+                self.log.push(format!("  {client} closed"));
+            }
+            Received::Waiting => {}
+        }
+        Ok(received)
+    }
+
+    /// What has not arrived may still be under way, so nothing is said.
+    fn poll(&mut self, _client: &str) -> Received {
+        Received::Waiting
+    }
+
+    fn disconnect(&mut self, client: &str) -> Result<(), String> {
+        self.conns.remove(client);
+        Ok(())
+    }
+
+    fn advance(&mut self, _millis: u64) -> Result<(), String> {
+        Self::out_of_reach("the clock")
+    }
+
+    fn storage(&mut self, _step: &StorageStep) -> Result<(), String> {
+        Self::out_of_reach("storage")
+    }
+
+    fn crash(&mut self, _keep: Keep) -> Result<(), String> {
+        Self::out_of_reach("the end")
+    }
+
+    fn restart(&mut self, _wall_shift_ms: i64) -> Result<(), String> {
+        Self::out_of_reach("the start")
+    }
+
+    fn share_view(&self, _group: &str, _topic: Uuid, _partition: i32) -> Option<ShareView> {
+        None
+    }
+
+    fn open_items(&self) -> Option<Vec<String>> {
+        None
+    }
+
+    fn transaction_state(&self, _transactional_id: &str) -> Option<String> {
+        None
+    }
+
+    fn take_log(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.log)
+    }
+}

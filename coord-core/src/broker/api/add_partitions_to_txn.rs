@@ -1,0 +1,224 @@
+//! AddPartitionsToTxn (key 24): the client's form up to version 3, the batched form from 4 on.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use ackord_machine::OpId;
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::add_partitions_to_txn::{
+    AddPartitionsToTxnPartitionResult, AddPartitionsToTxnResult, AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult, AddPartitionsToTxnTransaction,
+};
+use ackord_proto::messages::{AddPartitionsToTxnRequest, AddPartitionsToTxnResponse};
+use ackord_proto::str::Str;
+
+use super::super::Broker;
+use super::super::gather::{Gather, Missing};
+use crate::group::partition_for_id;
+use crate::outbox::Ticket;
+use crate::txn::{AddKind, AddPartitions};
+
+/// The transactions of a request with what became of them.
+#[derive(Debug)]
+pub(in crate::broker) struct AddPartitionsGather {
+    version: i16,
+    results: Vec<AddPartitionsToTxnResult>,
+    missing: Missing,
+}
+
+impl AddPartitionsGather {
+    /// Takes the coordinator's verdict on one transaction; true when it was the last.
+    pub(in crate::broker) fn arrived(
+        &mut self,
+        part: u32,
+        error: ErrorCode,
+        gate: Option<OpId>,
+    ) -> bool {
+        if let Some(result) = self.results.get_mut(part as usize) {
+            set_all(result, error);
+        }
+        self.missing.arrived(gate);
+        self.missing.is_complete()
+    }
+
+    pub(in crate::broker) fn gate(&self) -> Option<OpId> {
+        self.missing.gate()
+    }
+
+    pub(in crate::broker) fn into_response(self) -> AddPartitionsToTxnResponse {
+        if self.version >= 4 {
+            return AddPartitionsToTxnResponse {
+                results_by_transaction: self.results,
+                ..Default::default()
+            };
+        }
+        let topics = self.results.into_iter().next().map(|result| result.topic_results);
+        AddPartitionsToTxnResponse {
+            results_by_topic_v3_and_below: topics.unwrap_or_default(),
+            ..Default::default()
+        }
+    }
+}
+
+impl Broker {
+    pub(super) fn add_partitions_to_txn(&mut self, slot: u64, request: AddPartitionsToTxnRequest) {
+        let version = self.version(slot);
+        self.ensure_transaction_topic();
+        let transactions = match version {
+            4.. => request.transactions,
+            _ => vec![AddPartitionsToTxnTransaction {
+                transactional_id: request.v3_and_below_transactional_id,
+                producer_id: request.v3_and_below_producer_id,
+                producer_epoch: request.v3_and_below_producer_epoch,
+                verify_only: false,
+                topics: request.v3_and_below_topics,
+                ..Default::default()
+            }],
+        };
+        let results = transactions.iter().map(empty_result).collect();
+        let mut missing = Missing::default();
+        // One more than there are, so that no answer leaves before all were asked.
+        (0..=transactions.len()).for_each(|_| missing.one_more());
+        let gather = AddPartitionsGather { version, results, missing };
+        self.gathers.insert(slot, Gather::AddPartitions(gather));
+        for (part, transaction) in transactions.into_iter().enumerate() {
+            let ticket = Ticket { slot, part: u32::try_from(part).unwrap_or(u32::MAX) };
+            self.add_partitions_of(ticket, version, transaction);
+        }
+        self.finish_add_partitions(slot, u32::MAX, ErrorCode::NONE);
+    }
+
+    fn add_partitions_of(
+        &mut self,
+        ticket: Ticket,
+        version: i16,
+        transaction: AddPartitionsToTxnTransaction,
+    ) {
+        if self.refuse_unknown_partitions(ticket, &transaction.topics) {
+            return self.finish_add_partitions(ticket.slot, u32::MAX, ErrorCode::NONE);
+        }
+        let tc = partition_for_id(&transaction.transactional_id, self.transaction_partitions());
+        if self.is_tc_frozen(tc) {
+            let code = ErrorCode::COORDINATOR_LOAD_IN_PROGRESS;
+            return self.finish_add_partitions(ticket.slot, ticket.part, code);
+        }
+        if transaction.verify_only {
+            return self.verify_partitions(ticket, tc, &transaction);
+        }
+        let request = AddPartitions {
+            version,
+            kind: AddKind::Partitions,
+            transactional_id: transaction.transactional_id,
+            producer_id: transaction.producer_id,
+            producer_epoch: transaction.producer_epoch,
+            partitions: partitions_of(&transaction.topics),
+        };
+        self.with_tc(tc, None, |tc, ctx, out| tc.add_partitions(ctx.now, ticket, request, out));
+    }
+
+    /// Whether the partitions are in the transaction, without adding any.
+    fn verify_partitions(
+        &mut self,
+        ticket: Ticket,
+        tc: i32,
+        transaction: &AddPartitionsToTxnTransaction,
+    ) {
+        let Some(tc) = self.tcs.get(&tc) else { return };
+        let producer = tc.check_producer(
+            &transaction.transactional_id,
+            transaction.producer_id,
+            transaction.producer_epoch,
+        );
+        let verdict = |topic: &str, partition| match producer {
+            Err(code) => code,
+            Ok(()) if tc.holds(transaction.producer_id, topic, partition) => ErrorCode::NONE,
+            Ok(()) => ErrorCode::TRANSACTION_ABORTABLE,
+        };
+        let verdicts: Vec<Vec<ErrorCode>> = transaction
+            .topics
+            .iter()
+            .map(|topic| topic.partitions.iter().map(|index| verdict(&topic.name, *index)).collect())
+            .collect();
+        if let Some(Gather::AddPartitions(gather)) = self.gathers.get_mut(&ticket.slot)
+            && let Some(result) = gather.results.get_mut(ticket.part as usize)
+        {
+            for (topic, codes) in result.topic_results.iter_mut().zip(verdicts) {
+                for (partition, code) in topic.results_by_partition.iter_mut().zip(codes) {
+                    partition.partition_error_code = code;
+                }
+            }
+        }
+        self.finish_add_partitions(ticket.slot, u32::MAX, ErrorCode::NONE);
+    }
+
+    /// All or nothing: one partition that does not exist refuses the others too.
+    fn refuse_unknown_partitions(
+        &mut self,
+        ticket: Ticket,
+        topics: &[AddPartitionsToTxnTopic],
+    ) -> bool {
+        let exists = |topic: &str, index| self.metadata.log(topic, index).is_some();
+        if partitions_of(topics).iter().all(|(topic, index)| exists(topic, *index)) {
+            return false;
+        }
+        let Some(Gather::AddPartitions(gather)) = self.gathers.get_mut(&ticket.slot) else {
+            return true;
+        };
+        let Some(result) = gather.results.get_mut(ticket.part as usize) else { return true };
+        for topic in &mut result.topic_results {
+            for partition in &mut topic.results_by_partition {
+                let known = self.metadata.log(&topic.name, partition.partition_index).is_some();
+                partition.partition_error_code = match known {
+                    true => ErrorCode::OPERATION_NOT_ATTEMPTED,
+                    false => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+                };
+            }
+        }
+        true
+    }
+
+    fn finish_add_partitions(&mut self, slot: u64, part: u32, error: ErrorCode) {
+        if let Some(Gather::AddPartitions(gather)) = self.gathers.get_mut(&slot)
+            && gather.arrived(part, error, None)
+            && let Some(Gather::AddPartitions(gather)) = self.gathers.remove(&slot)
+        {
+            let gate = gather.gate();
+            self.respond(slot, gather.into_response(), gate);
+        }
+    }
+}
+
+fn partitions_of(topics: &[AddPartitionsToTxnTopic]) -> Vec<(Str, i32)> {
+    topics
+        .iter()
+        .flat_map(|topic| topic.partitions.iter().map(|index| (topic.name.clone(), *index)))
+        .collect()
+}
+
+fn empty_result(transaction: &AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult {
+    let topic_result = |topic: &AddPartitionsToTxnTopic| AddPartitionsToTxnTopicResult {
+        name: topic.name.clone(),
+        results_by_partition: topic
+            .partitions
+            .iter()
+            .map(|&partition_index| AddPartitionsToTxnPartitionResult {
+                partition_index,
+                ..Default::default()
+            })
+            .collect(),
+        ..Default::default()
+    };
+    AddPartitionsToTxnResult {
+        transactional_id: transaction.transactional_id.clone(),
+        topic_results: transaction.topics.iter().map(topic_result).collect(),
+        ..Default::default()
+    }
+}
+
+fn set_all(result: &mut AddPartitionsToTxnResult, error: ErrorCode) {
+    for topic in &mut result.topic_results {
+        for partition in &mut topic.results_by_partition {
+            partition.partition_error_code = error;
+        }
+    }
+}

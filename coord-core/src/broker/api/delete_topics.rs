@@ -1,0 +1,108 @@
+//! DeleteTopics: by name, and from version 6 on by id.
+
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::delete_topics::{DeletableTopicResult, DeleteTopicState};
+use ackord_proto::messages::{DeleteTopicsRequest, DeleteTopicsResponse};
+use ackord_proto::str::Str;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::super::Broker;
+use super::topic_creation::Refusal;
+use crate::metadata::Topic;
+
+/// From here on a request can name ids.
+const FIRST_BY_ID: i16 = 6;
+
+impl Broker {
+    pub(in crate::broker) fn delete_topics(&mut self, slot: u64, request: DeleteTopicsRequest) {
+        let Some(version) = self.connections.request(slot).map(|meta| meta.version) else {
+            return;
+        };
+        let targets = if version < FIRST_BY_ID {
+            let named = |name| DeleteTopicState {
+                name: Some(name),
+                ..Default::default()
+            };
+            request.topic_names.into_iter().map(named).collect()
+        } else {
+            request.topics
+        };
+        let mut seen = BTreeSet::new();
+        let judged: Vec<(DeleteTopicState, Result<Topic, Refusal>)> = targets
+            .iter()
+            .filter(|target| seen.insert((target.name.clone(), target.topic_id)))
+            .map(|target| (target.clone(), self.deletable(target, &targets)))
+            .collect();
+        let responses = judged
+            .into_iter()
+            .map(|(target, judged)| match judged {
+                Ok(topic) => {
+                    self.delete_topic(&topic);
+                    DeletableTopicResult {
+                        name: Some(topic.name),
+                        topic_id: topic.id,
+                        ..Default::default()
+                    }
+                }
+                Err((error_code, why)) => DeletableTopicResult {
+                    name: target.name,
+                    topic_id: target.topic_id,
+                    error_code,
+                    error_message: Some(Str::from(why)),
+                    ..Default::default()
+                },
+            })
+            .collect();
+        let response = DeleteTopicsResponse {
+            responses,
+            ..Default::default()
+        };
+        self.respond(slot, response, self.cluster_gate());
+    }
+
+    /// The topic to delete, or why not.
+    fn deletable(
+        &self,
+        target: &DeleteTopicState,
+        all: &[DeleteTopicState],
+    ) -> Result<Topic, Refusal> {
+        let invalid = |why: String| Err((ErrorCode::INVALID_REQUEST, why));
+        let topic = match (&target.name, target.topic_id) {
+            (None, id) if id.is_zero() => {
+                return invalid("Neither topic name nor id were specified.".to_string());
+            }
+            (Some(_), id) if !id.is_zero() => {
+                return invalid("You may not specify both topic name and topic id.".to_string());
+            }
+            (Some(name), _) => self.metadata.topic(name).ok_or_else(|| {
+                let why = "This server does not host this topic-partition.".to_string();
+                (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why)
+            })?,
+            (None, id) => self.metadata.topic_by_id(id).ok_or_else(|| {
+                (
+                    ErrorCode::UNKNOWN_TOPIC_ID,
+                    "This server does not host this topic ID.".to_string(),
+                )
+            })?,
+        };
+        if topic.is_internal() {
+            return invalid(format!(
+                "Topic '{}' is internal and cannot be deleted.",
+                topic.name
+            ));
+        }
+        let named = |other: &&DeleteTopicState| {
+            other.name.as_ref() == Some(&topic.name) || other.topic_id == topic.id
+        };
+        if all.iter().filter(named).count() > 1 {
+            return invalid(match target.name {
+                Some(_) => "Duplicate topic name.".to_string(),
+                None => "Duplicate topic id.".to_string(),
+            });
+        }
+        Ok(topic.clone())
+    }
+}

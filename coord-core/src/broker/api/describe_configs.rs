@@ -1,0 +1,278 @@
+//! DescribeConfigs: values in force, and where they come from (KIP-226, KIP-569).
+
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::describe_configs::{
+    DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResult,
+    DescribeConfigsSynonym,
+};
+use ackord_proto::messages::{DescribeConfigsRequest, DescribeConfigsResponse};
+use ackord_proto::str::Str;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::super::Broker;
+use super::topic_creation::Refusal;
+use crate::metadata::config_def::{BROKER_CONFIGS, ConfigDef, GROUP_CONFIGS, TOPIC_CONFIGS, find};
+use crate::metadata::{BrokerConfig, check_topic_name, resource};
+
+/// Where a value comes from, by Kafka's codes.
+mod source {
+    pub(super) const TOPIC: i8 = 1;
+    pub(super) const STATIC_BROKER: i8 = 4;
+    pub(super) const DEFAULT: i8 = 5;
+    pub(super) const GROUP: i8 = 8;
+}
+
+/// Topic configs whose default is a broker config of another name, or in another unit.
+const BROKER_NAMES: [(&str, &str, &str); 24] = [
+    ("cleanup.policy", "log.cleanup.policy", ""),
+    ("delete.retention.ms", "log.cleaner.delete.retention.ms", ""),
+    ("file.delete.delay.ms", "log.segment.delete.delay.ms", ""),
+    ("flush.messages", "log.flush.interval.messages", ""),
+    ("flush.ms", "log.flush.scheduler.interval.ms", ""),
+    ("index.interval.bytes", "log.index.interval.bytes", ""),
+    ("local.retention.bytes", "log.local.retention.bytes", ""),
+    ("local.retention.ms", "log.local.retention.ms", ""),
+    (
+        "max.compaction.lag.ms",
+        "log.cleaner.max.compaction.lag.ms",
+        "",
+    ),
+    ("max.message.bytes", "message.max.bytes", ""),
+    (
+        "message.timestamp.after.max.ms",
+        "log.message.timestamp.after.max.ms",
+        "",
+    ),
+    (
+        "message.timestamp.before.max.ms",
+        "log.message.timestamp.before.max.ms",
+        "",
+    ),
+    ("message.timestamp.type", "log.message.timestamp.type", ""),
+    (
+        "min.cleanable.dirty.ratio",
+        "log.cleaner.min.cleanable.ratio",
+        "",
+    ),
+    (
+        "min.compaction.lag.ms",
+        "log.cleaner.min.compaction.lag.ms",
+        "",
+    ),
+    ("preallocate", "log.preallocate", ""),
+    ("retention.bytes", "log.retention.bytes", ""),
+    ("retention.ms", "log.retention.hours", "168"),
+    ("segment.bytes", "log.segment.bytes", ""),
+    ("segment.index.bytes", "log.index.size.max.bytes", ""),
+    ("segment.jitter.ms", "log.roll.jitter.hours", "0"),
+    ("segment.ms", "log.roll.hours", "168"),
+    ("follower.replication.throttled.replicas", "", ""),
+    ("leader.replication.throttled.replicas", "", ""),
+];
+
+impl Broker {
+    pub(in crate::broker) fn describe_configs(
+        &mut self,
+        slot: u64,
+        request: DescribeConfigsRequest,
+    ) {
+        let results = request.resources.iter().map(|asked| {
+            let mut result = DescribeConfigsResult {
+                resource_type: asked.resource_type,
+                resource_name: asked.resource_name.clone(),
+                ..Default::default()
+            };
+            match self.configs_of(asked) {
+                Ok(configs) => result.configs = select(configs, asked, request.include_synonyms),
+                Err((code, why)) => {
+                    result.error_code = code;
+                    result.error_message = Some(Str::from(why));
+                }
+            }
+            result
+        });
+        let response = DescribeConfigsResponse {
+            results: results.collect(),
+            ..Default::default()
+        };
+        self.respond(slot, response, self.cluster_gate());
+    }
+
+    fn configs_of(
+        &self,
+        asked: &DescribeConfigsResource,
+    ) -> Result<Vec<DescribeConfigsResourceResult>, Refusal> {
+        let name = &asked.resource_name;
+        let invalid = |why| Err((ErrorCode::INVALID_REQUEST, why));
+        match asked.resource_type {
+            resource::TOPIC => {
+                check_topic_name(name).map_err(|why| (ErrorCode::INVALID_TOPIC_EXCEPTION, why))?;
+                if self.metadata.topic(name).is_none() {
+                    let why = "This server does not host this topic-partition.".to_string();
+                    return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why));
+                }
+                let set = self.metadata.configs(resource::TOPIC, name);
+                Ok(topic_configs(&self.config, set))
+            }
+            resource::BROKER => match name.parse::<i32>() {
+                _ if name.is_empty() => Ok(broker_configs(&self.config, false)),
+                Ok(node) if node == self.config.node_id() => Ok(broker_configs(&self.config, true)),
+                Ok(_) => invalid(format!(
+                    "Unexpected broker id, expected {} or empty string, but received {name}",
+                    self.config.node_id()
+                )),
+                Err(_) => invalid(format!("Broker id must be an integer, but it is: {name}")),
+            },
+            resource::GROUP if name.is_empty() => {
+                invalid("Group name must not be empty".to_string())
+            }
+            resource::GROUP => {
+                let set = self.metadata.configs(resource::GROUP, name);
+                Ok(group_configs(&self.config, set))
+            }
+            other => invalid(format!("Unsupported resource type: {other}")),
+        }
+    }
+}
+
+/// The configs of a topic with these settings.
+pub(super) fn topic_configs(
+    broker: &BrokerConfig,
+    set: &BTreeMap<Str, Str>,
+) -> Vec<DescribeConfigsResourceResult> {
+    let inherited = |def: &ConfigDef| {
+        let renamed = BROKER_NAMES.iter().find(|(topic, ..)| *topic == def.name);
+        let (_, name, value) = *renamed.unwrap_or(&(def.name, def.name, ""));
+        let remote = def.name.starts_with("remote.");
+        if name.is_empty() || remote {
+            return Vec::new();
+        }
+        let mut places = Vec::new();
+        if let Some(known) = find(BROKER_CONFIGS, name) {
+            places.extend(broker_places(broker, known));
+        } else {
+            let value = if value.is_empty() { def.default } else { value };
+            places.push(place(name, value, source::DEFAULT));
+        }
+        places
+    };
+    TOPIC_CONFIGS
+        .iter()
+        .map(|def| {
+            let value = match (set.get(def.name), def.name) {
+                (Some(value), _) => value,
+                (None, "max.message.bytes") => broker.text("message.max.bytes"),
+                (None, _) => def.default,
+            };
+            let own = set
+                .get(def.name)
+                .map(|value| place(def.name, value, source::TOPIC));
+            entry(
+                def,
+                value,
+                own.into_iter().chain(inherited(def)).collect(),
+                false,
+            )
+        })
+        .collect()
+}
+
+fn group_configs(
+    broker: &BrokerConfig,
+    set: &BTreeMap<Str, Str>,
+) -> Vec<DescribeConfigsResourceResult> {
+    GROUP_CONFIGS
+        .iter()
+        .map(|def| {
+            let value = crate::metadata::value_of(broker, set, def.name);
+            let own = set
+                .get(def.name)
+                .map(|value| place(def.name, value, source::GROUP));
+            let inherited = find(BROKER_CONFIGS, &format!("group.{}", def.name));
+            let inherited = inherited
+                .into_iter()
+                .flat_map(|def| broker_places(broker, def));
+            entry(
+                def,
+                value,
+                own.into_iter().chain(inherited).collect(),
+                false,
+            )
+        })
+        .collect()
+}
+
+/// The broker's own configs, which come from its start only; `of_this_node` is false for the
+/// defaults of the whole cluster, of which none can be set.
+fn broker_configs(broker: &BrokerConfig, of_this_node: bool) -> Vec<DescribeConfigsResourceResult> {
+    BROKER_CONFIGS
+        .iter()
+        .map(|def| {
+            let places = if of_this_node {
+                broker_places(broker, def)
+            } else {
+                Vec::new()
+            };
+            entry(def, broker.text(def.name), places, true)
+        })
+        .collect()
+}
+
+/// Where the broker has a value of a config, the one in force first.
+fn broker_places(broker: &BrokerConfig, def: &ConfigDef) -> Vec<DescribeConfigsSynonym> {
+    let set = broker.is_set(def.name);
+    let given = set.then(|| place(def.name, broker.text(def.name), source::STATIC_BROKER));
+    // Without a value there is no default either.
+    let default = (!def.default.is_empty()).then(|| place(def.name, def.default, source::DEFAULT));
+    given.into_iter().chain(default).collect()
+}
+
+fn place(name: &str, value: &str, source: i8) -> DescribeConfigsSynonym {
+    DescribeConfigsSynonym {
+        name: Str::from(name),
+        value: Some(Str::from(value)),
+        source,
+        ..Default::default()
+    }
+}
+
+fn entry(
+    def: &ConfigDef,
+    value: &str,
+    synonyms: Vec<DescribeConfigsSynonym>,
+    read_only: bool,
+) -> DescribeConfigsResourceResult {
+    DescribeConfigsResourceResult {
+        name: Str::from(def.name),
+        value: Some(Str::from(value)),
+        read_only,
+        config_source: synonyms
+            .first()
+            .map_or(source::DEFAULT, |place| place.source),
+        synonyms,
+        config_type: def.kind.code(),
+        ..Default::default()
+    }
+}
+
+/// Those that are asked for; no names are all names.
+fn select(
+    configs: Vec<DescribeConfigsResourceResult>,
+    asked: &DescribeConfigsResource,
+    synonyms: bool,
+) -> Vec<DescribeConfigsResourceResult> {
+    let names = asked.configuration_keys.as_deref().unwrap_or_default();
+    configs
+        .into_iter()
+        .filter(|config| names.is_empty() || names.contains(&config.name))
+        .map(|mut config| {
+            if !synonyms {
+                config.synonyms.clear();
+            }
+            config
+        })
+        .collect()
+}

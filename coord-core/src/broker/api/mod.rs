@@ -1,0 +1,118 @@
+//! One file for each API; here a frame finds its handler.
+
+pub(super) mod add_partitions_to_txn;
+pub(super) mod add_share_acks_to_txn;
+mod api_versions;
+mod create_topics;
+mod delete_topics;
+mod describe_cluster;
+mod describe_configs;
+mod describe_topic_partitions;
+mod end_txn;
+pub(super) mod fetch;
+mod find_coordinator;
+mod incremental_alter_configs;
+mod init_producer_id;
+pub(super) mod list_offsets;
+mod metadata;
+pub(super) mod produce;
+pub(super) mod share_acknowledge;
+mod share_common;
+pub(super) mod share_fetch;
+mod share_group_heartbeat;
+mod share_group_state;
+mod topic_creation;
+pub(super) mod txn_share_acknowledge;
+mod write_txn_markers;
+
+use alloc::format;
+
+use ackord_proto::api::{ApiKey, Request, RequestHeader};
+use ackord_proto::reader::Reader;
+use bytes::Bytes;
+
+use super::connections::RequestMeta;
+use super::{Broker, Phase};
+use crate::contract::{CloseReason, ConnId};
+
+impl Broker {
+    /// Takes a request frame. What cannot be understood closes the connection, as in Kafka.
+    pub(super) fn frame(&mut self, conn: ConnId, bytes: Bytes) {
+        self.connections.frame_arrived(conn);
+        if !self.connections.listens(conn) || !matches!(self.phase, Phase::Serving) {
+            return;
+        }
+        let size = bytes.len();
+        let mut reader = Reader::new(bytes);
+        let header = match RequestHeader::decode(&mut reader) {
+            Ok(header) => header,
+            Err(error) => return self.refuse(conn, CloseReason::BadRequest(format!("{error}"))),
+        };
+        let (api, version) = (header.api_key, header.api_version);
+        let slot = self.connections.begin(
+            RequestMeta {
+                conn,
+                api,
+                version,
+                correlation_id: header.correlation_id,
+                client_id: header.client_id.unwrap_or_default(),
+            },
+            size,
+        );
+        if !api_versions::advertised(api).contains(&version) || !api.versions().contains(&version) {
+            if api == ApiKey::ApiVersions {
+                return self.unsupported_api_versions(slot);
+            }
+            let what = format!("{} has no version {version} here", api.name());
+            return self.refuse(conn, CloseReason::BadRequest(what));
+        }
+        match Request::decode(api, version, &mut reader) {
+            Ok(request) => self.dispatch(slot, request),
+            Err(error) => {
+                let what = format!("{} v{version}: {error}", api.name());
+                self.refuse(conn, CloseReason::BadRequest(what));
+            }
+        }
+        self.read_more(conn);
+    }
+
+    fn refuse(&mut self, conn: ConnId, reason: CloseReason) {
+        self.connections.close(conn, reason, &mut self.effects);
+    }
+
+    fn dispatch(&mut self, slot: u64, request: Request) {
+        match request {
+            Request::AddPartitionsToTxn(request) => self.add_partitions_to_txn(slot, request),
+            Request::AddShareAcksToTxn(request) => self.add_share_acks_to_txn(slot, request),
+            Request::ApiVersions(request) => self.api_versions(slot, request),
+            Request::CreateTopics(request) => self.create_topics(slot, request),
+            Request::DeleteShareGroupState(request) => self.delete_share_group_state(slot, request),
+            Request::DeleteTopics(request) => self.delete_topics(slot, request),
+            Request::DescribeCluster(request) => self.describe_cluster(slot, request),
+            Request::DescribeConfigs(request) => self.describe_configs(slot, request),
+            Request::DescribeTopicPartitions(request) => {
+                self.describe_topic_partitions(slot, request);
+            }
+            Request::EndTxn(request) => self.end_txn(slot, request),
+            Request::Fetch(request) => self.fetch(slot, request),
+            Request::FindCoordinator(request) => self.find_coordinator(slot, request),
+            Request::IncrementalAlterConfigs(request) => {
+                self.incremental_alter_configs(slot, request);
+            }
+            Request::InitProducerId(request) => self.init_producer_id(slot, request),
+            Request::InitializeShareGroupState(request) => {
+                self.initialize_share_group_state(slot, request);
+            }
+            Request::ListOffsets(request) => self.list_offsets(slot, request),
+            Request::Metadata(request) => self.metadata(slot, request),
+            Request::Produce(request) => self.produce(slot, request),
+            Request::ReadShareGroupState(request) => self.read_share_group_state(slot, request),
+            Request::ShareAcknowledge(request) => self.share_acknowledge(slot, request),
+            Request::ShareFetch(request) => self.share_fetch(slot, request),
+            Request::ShareGroupHeartbeat(request) => self.share_group_heartbeat(slot, request),
+            Request::TxnShareAcknowledge(request) => self.txn_share_acknowledge(slot, request),
+            Request::WriteShareGroupState(request) => self.write_share_group_state(slot, request),
+            Request::WriteTxnMarkers(request) => self.write_txn_markers_request(slot, request),
+        }
+    }
+}

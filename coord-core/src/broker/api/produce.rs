@@ -1,0 +1,379 @@
+//! Produce (key 0).
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use ackord_machine::{Body, Envelope, LogId, OpId, Role};
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::{
+    AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, ProduceRequest, ProduceResponse,
+    add_partitions_to_txn as add, produce as message,
+};
+use ackord_proto::records::BatchHeader;
+use ackord_proto::str::Str;
+use bytes::Bytes;
+
+use super::super::Broker;
+use super::super::gather::{Gather, Missing};
+use crate::contract::CloseReason;
+use crate::group::partition_for_id;
+use crate::log::{AppendError, Produced, TxnCheck};
+
+/// First version whose producers have the broker add partitions to the transaction (KIP-890).
+const ADDS_PARTITIONS: i16 = 12;
+/// First version that knows TRANSACTION_ABORTABLE.
+const KNOWS_ABORTABLE: i16 = 11;
+
+/// The partitions of a request with what became of them.
+#[derive(Debug)]
+pub(in crate::broker) struct ProduceGather {
+    acks: i16,
+    topics: Vec<message::TopicProduceResponse>,
+    missing: Missing,
+}
+
+/// A transactional batch that waits for the transaction coordinator.
+#[derive(Debug)]
+pub(in crate::broker) struct Verification {
+    slot: u64,
+    place: (usize, usize),
+    log: LogId,
+    producer_id: i64,
+    batch: Bytes,
+    version: i16,
+}
+
+/// One partition's outcome.
+struct Outcome {
+    code: ErrorCode,
+    message: Option<Str>,
+    base: i64,
+    log_append_time: i64,
+    log_start: i64,
+}
+
+impl Outcome {
+    fn refused(code: ErrorCode, message: &str) -> Self {
+        let message = (!message.is_empty()).then(|| Str::from(message));
+        Outcome { code, message, base: -1, log_append_time: -1, log_start: -1 }
+    }
+}
+
+impl From<AppendError> for Outcome {
+    fn from(error: AppendError) -> Self {
+        Outcome::refused(error.code, &error.reason)
+    }
+}
+
+impl Broker {
+    pub(super) fn produce(&mut self, slot: u64, request: ProduceRequest) {
+        let version = self.version(slot);
+        let mut gather = ProduceGather {
+            acks: request.acks,
+            topics: request.topic_data.iter().map(empty_topic).collect(),
+            missing: Missing::default(),
+        };
+        gather.missing.one_more();
+        self.gathers.insert(slot, Gather::Produce(gather));
+        for (topic_place, topic) in request.topic_data.iter().enumerate() {
+            for (place, partition) in topic.partition_data.iter().enumerate() {
+                let place = (topic_place, place);
+                self.expect_produced(slot);
+                if let Some(outcome) =
+                    self.produce_one(slot, place, version, &request, topic, partition)
+                {
+                    self.produced(slot, place, outcome, None);
+                }
+            }
+        }
+        self.produce_progress(slot);
+    }
+
+    /// Appends one partition's batch; `None` where the transaction is verified first.
+    fn produce_one(
+        &mut self,
+        slot: u64,
+        place: (usize, usize),
+        version: i16,
+        request: &ProduceRequest,
+        topic: &message::TopicProduceData,
+        partition: &message::PartitionProduceData,
+    ) -> Option<Outcome> {
+        if !matches!(request.acks, -1..=1) {
+            let message = "acks must be -1, 0 or 1";
+            return Some(Outcome::refused(ErrorCode::INVALID_REQUIRED_ACKS, message));
+        }
+        let log = match self.produce_target(version, topic, partition.index) {
+            Ok(log) => log,
+            Err(code) => return Some(Outcome::refused(code, "")),
+        };
+        let batch = partition.records.as_ref().map(|records| records.to_bytes());
+        let Some(batch) = batch.filter(|batch| !batch.is_empty()) else {
+            let message = "the partition has no record batch";
+            return Some(Outcome::refused(ErrorCode::INVALID_RECORD, message));
+        };
+        let header = match BatchHeader::parse(&batch) {
+            Ok(header) => header,
+            Err(error) => {
+                return Some(Outcome::refused(error.error_code(), &alloc::format!("{error}")));
+            }
+        };
+        if !header.is_transactional() {
+            return self.append_produced(slot, place, log, &batch, TxnCheck::Unverified);
+        }
+        let Some(id) = &request.transactional_id else {
+            let message = "a transactional batch needs a transactional id";
+            return Some(Outcome::refused(ErrorCode::INVALID_REQUEST, message));
+        };
+        let open = self.logs.get(&log).and_then(|log| log.open_transaction(header.producer_id));
+        if open.is_some_and(|open| open.epoch == header.producer_epoch) {
+            return self.append_produced(slot, place, log, &batch, check_of(version));
+        }
+        let waiting =
+            Verification { slot, place, log, producer_id: header.producer_id, batch, version };
+        self.verify_produce(waiting, id, &header)
+    }
+
+    fn produce_target(
+        &self,
+        version: i16,
+        topic: &message::TopicProduceData,
+        partition: i32,
+    ) -> Result<LogId, ErrorCode> {
+        let found = match version {
+            13.. => self
+                .metadata
+                .topic_by_id(topic.topic_id)
+                .ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?,
+            _ => self
+                .metadata
+                .topic(&topic.name)
+                .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?,
+        };
+        if found.is_internal() {
+            return Err(ErrorCode::INVALID_TOPIC_EXCEPTION);
+        }
+        if !(0..found.partitions).contains(&partition) {
+            return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+        }
+        let log = LogId { topic: found.id, partition };
+        self.readable_log(log).map(|_| log)
+    }
+
+    /// Asks the transaction coordinator whether the partition belongs to the transaction, or has it
+    /// added.
+    fn verify_produce(
+        &mut self,
+        waiting: Verification,
+        id: &Str,
+        header: &BatchHeader,
+    ) -> Option<Outcome> {
+        let tc = partition_for_id(id, self.transaction_partitions());
+        if !self.tcs.contains_key(&tc) || self.is_tc_frozen(tc) {
+            let code = ErrorCode::NOT_ENOUGH_REPLICAS;
+            return Some(Outcome::refused(code, "the transaction coordinator is not available"));
+        }
+        let name = self.metadata.topic_by_id(waiting.log.topic)?.name.clone();
+        let topic = add::AddPartitionsToTxnTopic {
+            name,
+            partitions: vec![waiting.log.partition],
+            ..Default::default()
+        };
+        let transaction = add::AddPartitionsToTxnTransaction {
+            transactional_id: id.clone(),
+            producer_id: header.producer_id,
+            producer_epoch: header.producer_epoch,
+            verify_only: waiting.version < ADDS_PARTITIONS,
+            topics: vec![topic],
+            ..Default::default()
+        };
+        let request =
+            AddPartitionsToTxnRequest { transactions: vec![transaction], ..Default::default() };
+        let correlation = self.next_correlation();
+        let envelope = Envelope {
+            from: Role::Leader(waiting.log),
+            to: Role::Tc(tc),
+            correlation,
+            body: Body::AddPartitionsToTxn(request),
+        };
+        self.verifications.insert(correlation, waiting);
+        self.inbox.push_back((envelope, None));
+        None
+    }
+
+    /// The transaction coordinator's verdict on a batch.
+    pub(in crate::broker) fn produce_verified(
+        &mut self,
+        correlation: u64,
+        response: &AddPartitionsToTxnResponse,
+        ordinal: i64,
+        gate: Option<OpId>,
+    ) {
+        let Some(waiting) = self.verifications.remove(&correlation) else { return };
+        let Verification { slot, place, log, producer_id, batch, version } = waiting;
+        let code = verdict(response);
+        let outcome = if code != ErrorCode::NONE {
+            let code = client_code(code, version);
+            Some(Outcome::refused(code, "the partition is not in an ongoing transaction"))
+        } else if let Some(data) = self.logs.get_mut(&log) {
+            data.set_ordinal(producer_id, ordinal);
+            self.append_produced(slot, place, log, &batch, check_of(version))
+        } else {
+            Some(Outcome::refused(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, ""))
+        };
+        if let Some(outcome) = outcome {
+            self.produced(slot, place, outcome, gate);
+        }
+        self.produce_progress_of_part(slot);
+    }
+
+    /// Appends a batch; `None` when its outcome is noted already.
+    fn append_produced(
+        &mut self,
+        slot: u64,
+        place: (usize, usize),
+        log_id: LogId,
+        batch: &Bytes,
+        check: TxnCheck,
+    ) -> Option<Outcome> {
+        let now = self.now;
+        let log = self.logs.get_mut(&log_id)?;
+        let log_start = log.start_offset();
+        match log.append_client(now, batch, check) {
+            Err(error) => Some(error.into()),
+            Ok(Produced::Duplicate { base, .. }) => {
+                let gate = self.journal.newest(log_id);
+                let outcome = Outcome {
+                    code: ErrorCode::NONE,
+                    message: None,
+                    base,
+                    log_append_time: -1,
+                    log_start,
+                };
+                self.produced(slot, place, outcome, gate);
+                None
+            }
+            Ok(Produced::Appended { base, part, log_append_time, .. }) => {
+                let gate = self.append_part(part);
+                let outcome = Outcome {
+                    code: ErrorCode::NONE,
+                    message: None,
+                    base,
+                    log_append_time: log_append_time.unwrap_or(-1),
+                    log_start,
+                };
+                self.produced(slot, place, outcome, Some(gate));
+                None
+            }
+        }
+    }
+
+    fn expect_produced(&mut self, slot: u64) {
+        if let Some(Gather::Produce(gather)) = self.gathers.get_mut(&slot) {
+            gather.missing.one_more();
+        }
+    }
+
+    fn produced(
+        &mut self,
+        slot: u64,
+        (topic, partition): (usize, usize),
+        outcome: Outcome,
+        gate: Option<OpId>,
+    ) {
+        let Some(Gather::Produce(gather)) = self.gathers.get_mut(&slot) else { return };
+        gather.missing.arrived(gate);
+        let result = gather
+            .topics
+            .get_mut(topic)
+            .and_then(|topic| topic.partition_responses.get_mut(partition));
+        if let Some(result) = result {
+            result.error_code = outcome.code;
+            result.error_message = outcome.message;
+            result.base_offset = outcome.base;
+            result.log_append_time_ms = outcome.log_append_time;
+            result.log_start_offset = outcome.log_start;
+        }
+    }
+
+    /// All partitions were looked at once; answers where none is left waiting.
+    fn produce_progress(&mut self, slot: u64) {
+        if let Some(Gather::Produce(gather)) = self.gathers.get_mut(&slot) {
+            gather.missing.arrived(None);
+        }
+        self.produce_progress_of_part(slot);
+    }
+
+    fn produce_progress_of_part(&mut self, slot: u64) {
+        let Some(Gather::Produce(gather)) = self.gathers.get(&slot) else { return };
+        if !gather.missing.is_complete() {
+            return;
+        }
+        let Some(Gather::Produce(gather)) = self.gathers.remove(&slot) else { return };
+        if gather.acks != 0 {
+            let gate = gather.missing.gate();
+            let response = ProduceResponse { responses: gather.topics, ..Default::default() };
+            return self.respond(slot, response, gate);
+        }
+        // Nobody waits for an answer; a failure can only be told by closing the connection.
+        let failed = gather
+            .topics
+            .iter()
+            .flat_map(|topic| &topic.partition_responses)
+            .find(|partition| partition.error_code != ErrorCode::NONE)
+            .map(|partition| partition.error_code);
+        if let (Some(code), Some(meta)) = (failed, self.connections.request(slot)) {
+            let conn = meta.conn;
+            let what = alloc::format!("a Produce with acks=0 failed: {code}");
+            self.connections.close(conn, CloseReason::BadRequest(what), &mut self.effects);
+        }
+        self.end_silently(slot);
+    }
+}
+
+fn empty_topic(topic: &message::TopicProduceData) -> message::TopicProduceResponse {
+    message::TopicProduceResponse {
+        name: topic.name.clone(),
+        topic_id: topic.topic_id,
+        partition_responses: topic
+            .partition_data
+            .iter()
+            .map(|partition| message::PartitionProduceResponse {
+                index: partition.index,
+                ..Default::default()
+            })
+            .collect(),
+        ..Default::default()
+    }
+}
+
+fn check_of(version: i16) -> TxnCheck {
+    if version >= ADDS_PARTITIONS { TxnCheck::Version2 } else { TxnCheck::Version1 }
+}
+
+fn verdict(response: &AddPartitionsToTxnResponse) -> ErrorCode {
+    response
+        .results_by_transaction
+        .iter()
+        .flat_map(|transaction| &transaction.topic_results)
+        .flat_map(|topic| &topic.results_by_partition)
+        .next()
+        .map_or(ErrorCode::INVALID_TXN_STATE, |result| result.partition_error_code)
+}
+
+/// What a producer of this version understands; codes of the coordinator become ones that a
+/// producer retries.
+fn client_code(code: ErrorCode, version: i16) -> ErrorCode {
+    match code {
+        ErrorCode::CONCURRENT_TRANSACTIONS if version >= ADDS_PARTITIONS => code,
+        ErrorCode::CONCURRENT_TRANSACTIONS
+        | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+        | ErrorCode::COORDINATOR_NOT_AVAILABLE
+        | ErrorCode::NOT_COORDINATOR => ErrorCode::NOT_ENOUGH_REPLICAS,
+        ErrorCode::TRANSACTION_ABORTABLE if version < KNOWS_ABORTABLE => {
+            ErrorCode::INVALID_TXN_STATE
+        }
+        ErrorCode::PRODUCER_FENCED => ErrorCode::INVALID_PRODUCER_EPOCH,
+        other => other,
+    }
+}

@@ -1,0 +1,163 @@
+//! ShareAcknowledge (key 79).
+
+use alloc::vec::Vec;
+
+use ackord_machine::{LogId, OpId};
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::share_acknowledge::{
+    AcknowledgementBatch, PartitionData, ShareAcknowledgeTopicResponse,
+};
+use ackord_proto::messages::{ShareAcknowledgeRequest, ShareAcknowledgeResponse};
+use ackord_proto::str::Str;
+use ackord_share_partition::AckRange;
+
+use super::super::Broker;
+use super::super::gather::{Gather, Missing};
+use super::super::share_sessions::FINAL_EPOCH;
+use super::share_common::{PartitionAcks, by_topic, check_types, group_and_member};
+use crate::outbox::Ticket;
+
+/// The partitions of a request with what became of them.
+#[derive(Debug)]
+pub(in crate::broker) struct ShareAcknowledgeGather {
+    group: Str,
+    member: Str,
+    /// The session ends with this request.
+    last: bool,
+    results: Vec<(LogId, ErrorCode, Option<Str>)>,
+    missing: Missing,
+}
+
+impl ShareAcknowledgeGather {
+    pub(in crate::broker) fn arrived(
+        &mut self,
+        part: u32,
+        code: ErrorCode,
+        message: Option<Str>,
+        gate: Option<OpId>,
+    ) {
+        self.missing.arrived(gate);
+        if let Some(result) = self.results.get_mut(part as usize) {
+            (result.1, result.2) = (code, message);
+        }
+    }
+}
+
+impl Broker {
+    pub(super) fn share_acknowledge(&mut self, slot: u64, request: ShareAcknowledgeRequest) {
+        let version = self.version(slot);
+        let refuse = |broker: &mut Broker, error_code| {
+            let response = ShareAcknowledgeResponse { error_code, ..Default::default() };
+            broker.respond(slot, response, None);
+        };
+        let named = group_and_member(request.group_id.as_ref(), request.member_id.as_ref());
+        let (group, member) = match named {
+            Ok(named) => named,
+            Err(code) => return refuse(self, code),
+        };
+        let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) else { return };
+        let epoch = request.share_session_epoch;
+        // A session begins with a fetch only.
+        if epoch == 0 {
+            return refuse(self, ErrorCode::INVALID_SHARE_SESSION_EPOCH);
+        }
+        if let Err(code) = self.share_sessions.proceed(conn, &group, &member, epoch) {
+            return refuse(self, code);
+        }
+        let acks = acks_of(&request);
+        let mut gather = ShareAcknowledgeGather {
+            group: group.clone(),
+            member: member.clone(),
+            last: epoch == FINAL_EPOCH,
+            results: acks.iter().map(|acks| (acks.id, ErrorCode::NONE, None)).collect(),
+            missing: Missing::default(),
+        };
+        // One more than there are, so that no answer leaves before all were asked.
+        (0..=acks.len()).for_each(|_| gather.missing.one_more());
+        self.gathers.insert(slot, Gather::ShareAcknowledge(gather));
+        for (part, acks) in acks.iter().enumerate() {
+            let ticket = Ticket { slot, part: u32::try_from(part).unwrap_or(u32::MAX) };
+            let types = check_types(&acks.ranges, version, request.is_renew_ack);
+            self.acknowledge(ticket, &group, &member, acks, types);
+        }
+        if let Some(Gather::ShareAcknowledge(mut gather)) = self.gathers.remove(&slot) {
+            gather.missing.arrived(None);
+            self.share_acknowledge_progress(slot, gather);
+        }
+    }
+
+    /// Acknowledges one partition's records for a ShareAcknowledge or ShareFetch.
+    pub(super) fn acknowledge(
+        &mut self,
+        ticket: Ticket,
+        group: &Str,
+        member: &Str,
+        acks: &PartitionAcks,
+        types: Result<(), ErrorCode>,
+    ) {
+        if let Err(code) = self.check_share_partition(acks.id).and(types) {
+            let reply = crate::leader::LeaderReply::Acknowledged { code, message: None };
+            return self.leader_reply(ticket, reply, None);
+        }
+        let mut available = false;
+        self.with_leader(acks.id, group, None, |leader, ctx, out| {
+            available = leader.acknowledge(ctx, ticket, group, member, &acks.ranges, out);
+        });
+        if available {
+            self.wake_share_fetches(acks.id, group);
+        }
+    }
+
+    /// Answers once every partition has its outcome.
+    pub(in crate::broker) fn share_acknowledge_progress(
+        &mut self,
+        slot: u64,
+        gather: ShareAcknowledgeGather,
+    ) {
+        if !gather.missing.is_complete() {
+            self.gathers.insert(slot, Gather::ShareAcknowledge(gather));
+            return;
+        }
+        if gather.last
+            && let Some(session) = self.share_sessions.close(&gather.group, &gather.member)
+        {
+            self.release_session(&session);
+        }
+        let lock_ms = self.share_settings(&gather.group).record_lock_ms;
+        let results = gather.results.into_iter().map(|(id, error_code, error_message)| {
+            let data = PartitionData {
+                partition_index: id.partition,
+                error_code,
+                error_message,
+                ..Default::default()
+            };
+            (id.topic, data)
+        });
+        let topics = by_topic(results.collect());
+        let responses = topics.into_iter().map(|(topic_id, partitions)| {
+            ShareAcknowledgeTopicResponse { topic_id, partitions, ..Default::default() }
+        });
+        let response = ShareAcknowledgeResponse {
+            acquisition_lock_timeout_ms: lock_ms,
+            responses: responses.collect(),
+            ..Default::default()
+        };
+        let gate = gather.missing.gate();
+        self.respond(slot, response, gate);
+    }
+}
+
+fn acks_of(request: &ShareAcknowledgeRequest) -> Vec<PartitionAcks> {
+    let range = |batch: &AcknowledgementBatch| AckRange {
+        first: batch.first_offset,
+        last: batch.last_offset,
+        types: batch.acknowledge_types.clone(),
+    };
+    let topics = request.topics.iter().flat_map(|topic| {
+        topic.partitions.iter().map(move |partition| PartitionAcks {
+            id: LogId { topic: topic.topic_id, partition: partition.partition_index },
+            ranges: partition.acknowledgement_batches.iter().map(range).collect(),
+        })
+    });
+    topics.collect()
+}

@@ -1,0 +1,126 @@
+//! What ShareFetch and ShareAcknowledge have in common.
+
+use alloc::vec::Vec;
+
+use ackord_machine::LogId;
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::str::Str;
+use ackord_proto::uuid::Uuid;
+use ackord_share_partition::AckRange;
+
+use super::super::Broker;
+
+/// The acknowledgements of one partition in a request.
+#[derive(Debug)]
+pub(super) struct PartitionAcks {
+    pub(super) id: LogId,
+    pub(super) ranges: Vec<AckRange>,
+}
+
+/// Group and member of a request; both have to be there.
+pub(super) fn group_and_member(
+    group: Option<&Str>,
+    member: Option<&Str>,
+) -> Result<(Str, Str), ErrorCode> {
+    match (group, member) {
+        (Some(group), Some(member)) if !group.is_empty() && !member.is_empty() => {
+            Ok((group.clone(), member.clone()))
+        }
+        _ => Err(ErrorCode::INVALID_REQUEST),
+    }
+}
+
+/// Whether a request may contain these acknowledge types: RENEW exists from version 2 on, and only
+/// where the request says so (KIP-1222).
+pub(super) fn check_types(ranges: &[AckRange], version: i16, renew: bool) -> Result<(), ErrorCode> {
+    let most = if version >= 2 && renew { 4 } else { 3 };
+    let fits = ranges.iter().flat_map(|range| &range.types).all(|kind| (0..=most).contains(kind));
+    if fits { Ok(()) } else { Err(ErrorCode::INVALID_REQUEST) }
+}
+
+impl Broker {
+    pub(in crate::broker) fn version(&self, slot: u64) -> i16 {
+        self.connections.request(slot).map_or(0, |meta| meta.version)
+    }
+
+    /// Whether a transaction coordinator's state is being read back.
+    pub(in crate::broker) fn is_tc_frozen(&self, partition: i32) -> bool {
+        let log = self.metadata.log(crate::metadata::TXN_STATE_TOPIC, partition);
+        log.is_some_and(|log| self.frozen.contains(&log))
+    }
+
+    /// What is wrong with a partition that a share request names.
+    pub(super) fn check_share_partition(&self, id: LogId) -> Result<(), ErrorCode> {
+        let topic =
+            self.metadata.topic_by_id(id.topic).ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?;
+        if !(0..topic.partitions).contains(&id.partition) || topic.is_internal() {
+            return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+        }
+        self.readable_log(id).map(|_| ())
+    }
+
+    /// Has everything that waits for a log look again.
+    pub(in crate::broker) fn wake_log(&mut self, log: LogId) {
+        self.woken.extend(self.waits.on(log));
+    }
+
+    /// Has the waiting ShareFetches of a group on a partition look again.
+    pub(in crate::broker) fn wake_share_fetches(&mut self, log: LogId, group: &str) {
+        self.woken.extend(self.waits.share_fetches(log, group));
+    }
+
+    /// The share partitions whose states a log holds are unknown now: they are read again.
+    pub(in crate::broker) fn forget_shares_of(&mut self, state_log: LogId) {
+        if self.sgc_of(state_log).is_none() {
+            return;
+        }
+        let count = self.share_state_partitions();
+        for (log, leader) in &mut self.leaders {
+            let groups: Vec<Str> = leader.groups().cloned().collect();
+            for group in groups {
+                let own = crate::group::state_partition_for(&group, log.topic, log.partition, count);
+                if own == state_log.partition {
+                    leader.forget(&group);
+                }
+            }
+        }
+    }
+
+    /// Renews what follows from a changed configuration of a topic or group.
+    pub(in crate::broker) fn apply_config_change(&mut self, resource_type: i8, name: &str) {
+        if resource_type == crate::metadata::resource::GROUP {
+            let config = self.group_config(name);
+            if let Some(group) = self.groups.get_mut(name) {
+                group.set_config(config);
+            }
+            let settings = self.share_settings(name).partition_config();
+            for leader in self.leaders.values_mut() {
+                leader.set_config(name, &settings);
+            }
+        } else if let Some(topic) = self.metadata.topic(name) {
+            let logs: Vec<LogId> = topic.logs().collect();
+            let config = self.log_config(name);
+            for log in logs {
+                if let Some(log) = self.logs.get_mut(&log) {
+                    log.set_config(config.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Groups results by topic, keeping the order in which topics first came.
+pub(super) fn by_topic<T>(results: Vec<(Uuid, T)>) -> Vec<(Uuid, Vec<T>)> {
+    let mut topics: Vec<(Uuid, Vec<T>)> = Vec::new();
+    for (topic, result) in results {
+        match topics.iter_mut().find(|(own, _)| *own == topic) {
+            Some((_, list)) => list.push(result),
+            None => {
+                let mut list = Vec::with_capacity(1);
+                list.push(result);
+                topics.push((topic, list));
+            }
+        }
+    }
+    topics
+}

@@ -1,0 +1,238 @@
+//! Initialize, Read, Write and DeleteShareGroupState from outside (KIP-932). The machines of one
+//! broker pass the same requests as messages and do not come here.
+
+use ackord_machine::{LogId, OpId};
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::{
+    DeleteShareGroupStateRequest, DeleteShareGroupStateResponse, InitializeShareGroupStateRequest,
+    InitializeShareGroupStateResponse, ReadShareGroupStateRequest, ReadShareGroupStateResponse,
+    WriteShareGroupStateRequest, WriteShareGroupStateResponse, delete_share_group_state as delete,
+    initialize_share_group_state as initialize, read_share_group_state as read,
+    write_share_group_state as write,
+};
+use ackord_proto::str::Str;
+use ackord_proto::uuid::Uuid;
+
+use super::super::Broker;
+use super::super::journal::later;
+use crate::group::state_partition_for;
+use crate::metadata::SHARE_STATE_TOPIC;
+use crate::outbox::Outbox;
+use crate::share::{ShareCoordinator, ShareKey, ShareReply};
+
+/// A Kafka code and what to do about it.
+type Refusal = (ErrorCode, &'static str);
+
+/// Who holds something of a share partition decides its fate, nobody else (KIP-1289).
+const PENDING: Refusal = (
+    ErrorCode::INVALID_TXN_STATE,
+    "a transaction holds records of this share partition; end it first",
+);
+
+/// What a request does to a share partition.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Changes,
+    Reads,
+}
+
+impl Broker {
+    pub(in crate::broker) fn initialize_share_group_state(
+        &mut self,
+        slot: u64,
+        request: InitializeShareGroupStateRequest,
+    ) {
+        let mut gate = None;
+        let mut response = InitializeShareGroupStateResponse::default();
+        for topic in &request.topics {
+            let mut result = initialize::InitializeStateResult {
+                topic_id: topic.topic_id,
+                ..Default::default()
+            };
+            for data in &topic.partitions {
+                let key = share_key(&request.group_id, topic.topic_id, data.partition);
+                let done =
+                    self.on_share_state(&key, Access::Changes, &mut gate, |sgc, now, out| {
+                        sgc.initialize(now, &key, data, out)
+                    });
+                result
+                    .partitions
+                    .push(
+                        done.unwrap_or_else(|(error_code, why)| initialize::PartitionResult {
+                            partition: data.partition,
+                            error_code,
+                            error_message: Some(Str::from(why)),
+                            ..Default::default()
+                        }),
+                    );
+            }
+            response.results.push(result);
+        }
+        self.respond(slot, response, gate);
+    }
+
+    pub(in crate::broker) fn read_share_group_state(
+        &mut self,
+        slot: u64,
+        request: ReadShareGroupStateRequest,
+    ) {
+        let mut gate = None;
+        let mut response = ReadShareGroupStateResponse::default();
+        for topic in &request.topics {
+            let mut result = read::ReadStateResult {
+                topic_id: topic.topic_id,
+                ..Default::default()
+            };
+            for data in &topic.partitions {
+                let key = share_key(&request.group_id, topic.topic_id, data.partition);
+                let done = self.on_share_state(&key, Access::Reads, &mut gate, |sgc, _, _| {
+                    sgc.read(&key, data).0
+                });
+                result
+                    .partitions
+                    .push(
+                        done.unwrap_or_else(|(error_code, why)| read::PartitionResult {
+                            partition: data.partition,
+                            error_code,
+                            error_message: Some(Str::from(why)),
+                            ..Default::default()
+                        }),
+                    );
+            }
+            response.results.push(result);
+        }
+        self.respond(slot, response, gate);
+    }
+
+    pub(in crate::broker) fn write_share_group_state(
+        &mut self,
+        slot: u64,
+        request: WriteShareGroupStateRequest,
+    ) {
+        let mut gate = None;
+        let mut response = WriteShareGroupStateResponse::default();
+        for topic in &request.topics {
+            let mut result = write::WriteStateResult {
+                topic_id: topic.topic_id,
+                ..Default::default()
+            };
+            for data in &topic.partitions {
+                let key = share_key(&request.group_id, topic.topic_id, data.partition);
+                let done =
+                    self.on_share_state(&key, Access::Changes, &mut gate, |sgc, now, out| {
+                        sgc.write_state(now, &key, data, out)
+                    });
+                result
+                    .partitions
+                    .push(
+                        done.unwrap_or_else(|(error_code, why)| write::PartitionResult {
+                            partition: data.partition,
+                            error_code,
+                            error_message: Some(Str::from(why)),
+                            ..Default::default()
+                        }),
+                    );
+            }
+            response.results.push(result);
+        }
+        self.respond(slot, response, gate);
+    }
+
+    pub(in crate::broker) fn delete_share_group_state(
+        &mut self,
+        slot: u64,
+        request: DeleteShareGroupStateRequest,
+    ) {
+        let mut gate = None;
+        let mut response = DeleteShareGroupStateResponse::default();
+        for topic in &request.topics {
+            let mut result = delete::DeleteStateResult {
+                topic_id: topic.topic_id,
+                ..Default::default()
+            };
+            for data in &topic.partitions {
+                let key = share_key(&request.group_id, topic.topic_id, data.partition);
+                let done = self.on_share_state(&key, Access::Changes, &mut gate, |sgc, _, out| {
+                    sgc.delete(&key, data.partition, out)
+                });
+                result
+                    .partitions
+                    .push(
+                        done.unwrap_or_else(|(error_code, why)| delete::PartitionResult {
+                            partition: data.partition,
+                            error_code,
+                            error_message: Some(Str::from(why)),
+                            ..Default::default()
+                        }),
+                    );
+            }
+            response.results.push(result);
+        }
+        self.respond(slot, response, gate);
+    }
+
+    /// Does something with a share partition at its coordinator. What a leader has in memory of it
+    /// is forgotten where it may have become wrong.
+    fn on_share_state<T>(
+        &mut self,
+        key: &ShareKey,
+        access: Access,
+        gate: &mut Option<OpId>,
+        run: impl FnOnce(&mut ShareCoordinator, ackord_machine::Now, &mut Outbox<ShareReply>) -> T,
+    ) -> Result<T, Refusal> {
+        self.check_share_key(key)?;
+        self.ensure_share_state_topic();
+        let (group, topic, partition) = (&key.group, key.topic, key.partition);
+        let own = state_partition_for(group, topic, partition, self.share_state_partitions());
+        let log = self.metadata.log(SHARE_STATE_TOPIC, own);
+        let loading = (
+            ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
+            "the coordinator reads its log",
+        );
+        let log = log
+            .filter(|log| !self.frozen.contains(log))
+            .ok_or(loading)?;
+        let mut done = None;
+        self.with_sgc(own, None, |sgc, now, out| {
+            done = Some(if access == Access::Changes && sgc.has_pending(key) {
+                Err(PENDING)
+            } else {
+                Ok(run(sgc, now, out))
+            });
+        });
+        let done = done.ok_or(loading)??;
+        *gate = later(*gate, later(self.journal.newest(log), self.cluster_gate()));
+        if access == Access::Changes {
+            let log = LogId { topic, partition };
+            if let Some(leader) = self.leaders.get_mut(&log) {
+                leader.forget(group);
+                self.arm_leader(log);
+                self.wake_share_fetches(log, group);
+            }
+        }
+        Ok(done)
+    }
+
+    fn check_share_key(&self, key: &ShareKey) -> Result<(), Refusal> {
+        if key.group.is_empty() {
+            return Err((ErrorCode::INVALID_REQUEST, "the group id is empty"));
+        }
+        if key.partition < 0 {
+            return Err((ErrorCode::INVALID_REQUEST, "the partition is negative"));
+        }
+        let topic = self.metadata.topic_by_id(key.topic);
+        if topic.is_none_or(|topic| key.partition >= topic.partitions) {
+            let why = "this server does not host this topic-partition";
+            return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why));
+        }
+        Ok(())
+    }
+}
+
+fn share_key(group: &Str, topic: Uuid, partition: i32) -> ShareKey {
+    ShareKey {
+        group: group.clone(),
+        topic,
+        partition,
+    }
+}

@@ -1,0 +1,7 @@
+//! The admin APIs as a client meets them: requests in, answers out, through frames.
+
+mod cluster;
+mod configs;
+mod offsets;
+mod share_state;
+mod topics;

@@ -1,0 +1,294 @@
+//! TxnShareAcknowledge (KIP-1289): stages acknowledgements in a transaction.
+
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use ackord_machine::{LogId, OpId, StagedRange, TxnOwner};
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::txn_share_acknowledge::{
+    AcknowledgementBatch, TxnShareAcknowledgePartition, TxnShareAcknowledgePartitionResponse,
+    TxnShareAcknowledgeTopicResponse,
+};
+use ackord_proto::messages::{TxnShareAcknowledgeRequest, TxnShareAcknowledgeResponse};
+use ackord_proto::str::Str;
+use ackord_proto::uuid::Uuid;
+
+use super::super::Broker;
+use super::super::gather::{Gather, Missing};
+use crate::group::{partition_for_id, state_partition_for};
+use crate::outbox::Ticket;
+use crate::share::{ShareKey, ShareReply, StageCommand};
+
+type Refusal = (ErrorCode, &'static str);
+
+/// The partitions of a request with what became of them.
+#[derive(Debug)]
+pub(in crate::broker) struct StageGather {
+    topics: Vec<TxnShareAcknowledgeTopicResponse>,
+    /// Topic and partition of each part, by place.
+    places: Vec<(usize, usize)>,
+    whole_request: ErrorCode,
+    missing: Missing,
+}
+
+impl StageGather {
+    pub(in crate::broker) fn arrived(&mut self, part: u32, reply: ShareReply, gate: Option<OpId>) {
+        let ShareReply::Staged { code, message, whole_request } = reply;
+        self.missing.arrived(gate);
+        if whole_request && code != ErrorCode::NONE {
+            self.whole_request = code;
+        }
+        self.set(part as usize, code, message);
+    }
+
+    fn set(&mut self, part: usize, code: ErrorCode, message: Option<Str>) {
+        let Some(&(topic, partition)) = self.places.get(part) else { return };
+        let result = self.topics.get_mut(topic).and_then(|topic| topic.partitions.get_mut(partition));
+        if let Some(result) = result {
+            result.error_code = code;
+            result.error_message = if code == ErrorCode::NONE { None } else { message };
+        }
+    }
+}
+
+/// A partition that goes on to its share coordinator.
+struct Accepted {
+    part: u32,
+    key: ShareKey,
+    ranges: Vec<StagedRange>,
+}
+
+impl Broker {
+    pub(super) fn txn_share_acknowledge(
+        &mut self,
+        slot: u64,
+        request: TxnShareAcknowledgeRequest,
+    ) {
+        let version = self.version(slot);
+        if let Err(error_code) = self.check_stage(&request) {
+            let response = TxnShareAcknowledgeResponse { error_code, ..Default::default() };
+            return self.respond(slot, response, None);
+        }
+        let (mut gather, accepted) = self.split_stage(&request, version);
+        // One more than there are, so that no answer leaves before all were asked.
+        (0..=accepted.len()).for_each(|_| gather.missing.one_more());
+        self.gathers.insert(slot, Gather::Stage(gather));
+        let member = (version >= 1).then(|| request.member_id.clone());
+        let member_error = self.check_stage_member(&request, member.as_ref());
+        for Accepted { part, key, ranges } in accepted {
+            let partitions = self.share_state_partitions();
+            let sgc = state_partition_for(&key.group, key.topic, key.partition, partitions);
+            let command = StageCommand {
+                key,
+                transactional_id: request.transactional_id.clone(),
+                owner: TxnOwner {
+                    producer_id: request.producer_id,
+                    producer_epoch: request.producer_epoch,
+                },
+                member: member.clone(),
+                member_error,
+                ranges,
+            };
+            self.with_sgc(sgc, None, |sgc, _, out| sgc.stage(Ticket { slot, part }, command, out));
+        }
+        if let Some(Gather::Stage(mut gather)) = self.gathers.remove(&slot) {
+            gather.missing.arrived(None);
+            self.stage_progress(slot, gather);
+        }
+    }
+
+    /// Answers once every partition has its verdict.
+    pub(in crate::broker) fn stage_progress(&mut self, slot: u64, gather: StageGather) {
+        if !gather.missing.is_complete() {
+            self.gathers.insert(slot, Gather::Stage(gather));
+            return;
+        }
+        let gate = gather.missing.gate();
+        let response = match gather.whole_request {
+            ErrorCode::NONE => {
+                TxnShareAcknowledgeResponse { responses: gather.topics, ..Default::default() }
+            }
+            error_code => TxnShareAcknowledgeResponse { error_code, ..Default::default() },
+        };
+        self.respond(slot, response, gate);
+    }
+
+    /// What is wrong with the request as a whole: producer, transactional id, group.
+    fn check_stage(&mut self, request: &TxnShareAcknowledgeRequest) -> Result<(), ErrorCode> {
+        if request.group_id.is_empty() {
+            return Err(ErrorCode::INVALID_GROUP_ID);
+        }
+        if request.transactional_id.is_empty() {
+            return Err(ErrorCode::INVALID_REQUEST);
+        }
+        let tc = partition_for_id(&request.transactional_id, self.transaction_partitions());
+        if self.is_tc_frozen(tc) {
+            return Err(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+        }
+        let tc = self.tcs.get(&tc).ok_or(ErrorCode::INVALID_PRODUCER_ID_MAPPING)?;
+        tc.check_producer(
+            &request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+        )?;
+        if !self.share_group_exists(&request.group_id) {
+            return Err(ErrorCode::GROUP_ID_NOT_FOUND);
+        }
+        Ok(())
+    }
+
+    /// A share group exists while it has members here or states in the log.
+    pub(in crate::broker) fn share_group_exists(&self, group: &str) -> bool {
+        self.groups.contains_key(group)
+            || self.sgcs.values().any(|sgc| sgc.states().any(|(key, _)| key.group == *group))
+    }
+
+    fn check_stage_member(
+        &self,
+        request: &TxnShareAcknowledgeRequest,
+        member: Option<&Str>,
+    ) -> ErrorCode {
+        let Some(member) = member else { return ErrorCode::NONE };
+        match self.groups.get(&request.group_id) {
+            Some(group) => group.check_member(member, request.member_epoch),
+            None => ErrorCode::UNKNOWN_MEMBER_ID,
+        }
+    }
+
+    /// Sorts the partitions of a request into those that are refused or have nothing to do, and
+    /// those that go on.
+    fn split_stage(
+        &self,
+        request: &TxnShareAcknowledgeRequest,
+        version: i16,
+    ) -> (StageGather, Vec<Accepted>) {
+        let mut gather = StageGather {
+            topics: Vec::with_capacity(request.topics.len()),
+            places: Vec::new(),
+            whole_request: ErrorCode::NONE,
+            missing: Missing::default(),
+        };
+        let repeated = repeated_partitions(request);
+        let mut accepted = Vec::new();
+        for (place, topic) in request.topics.iter().enumerate() {
+            let mut partitions = Vec::with_capacity(topic.partitions.len());
+            for (index, partition) in topic.partitions.iter().enumerate() {
+                let part = u32::try_from(gather.places.len()).unwrap_or(u32::MAX);
+                gather.places.push((place, index));
+                let id = LogId { topic: topic.topic_id, partition: partition.partition };
+                let judged = match repeated.contains(&id) {
+                    true => Err((ErrorCode::INVALID_REQUEST, "the partition is listed twice")),
+                    false => self.judge_partition(id, partition, version),
+                };
+                let (code, message) = match judged {
+                    Ok(ranges) => {
+                        if !ranges.is_empty() {
+                            let group = request.group_id.clone();
+                            let key =
+                                ShareKey { group, topic: id.topic, partition: id.partition };
+                            accepted.push(Accepted { part, key, ranges });
+                        }
+                        (ErrorCode::NONE, None)
+                    }
+                    Err((code, message)) => (code, Some(Str::from(message))),
+                };
+                partitions.push(TxnShareAcknowledgePartitionResponse {
+                    partition_index: partition.partition,
+                    error_code: code,
+                    error_message: message,
+                    ..Default::default()
+                });
+            }
+            let topic_id = topic.topic_id;
+            gather.topics.push(TxnShareAcknowledgeTopicResponse {
+                topic_id,
+                partitions,
+                ..Default::default()
+            });
+        }
+        (gather, accepted)
+    }
+
+    fn judge_partition(
+        &self,
+        id: LogId,
+        partition: &TxnShareAcknowledgePartition,
+        version: i16,
+    ) -> Result<Vec<StagedRange>, Refusal> {
+        let Some(topic) = self.metadata.topic_by_id(id.topic) else {
+            return Err((ErrorCode::UNKNOWN_TOPIC_ID, "there is no topic of this id"));
+        };
+        if !(0..topic.partitions).contains(&id.partition) {
+            let message = "the topic has no such partition";
+            return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message));
+        }
+        let mut ranges = Vec::with_capacity(partition.acknowledgement_batches.len());
+        for batch in &partition.acknowledgement_batches {
+            stage_ranges(batch, version, &mut ranges)?;
+        }
+        Ok(ranges)
+    }
+}
+
+/// Partitions that a request lists more than once, be it under one topic entry or under two.
+fn repeated_partitions(request: &TxnShareAcknowledgeRequest) -> BTreeSet<LogId> {
+    let mut seen = BTreeSet::new();
+    let mut repeated = BTreeSet::new();
+    let mut topics: BTreeSet<Uuid> = BTreeSet::new();
+    for topic in &request.topics {
+        let topic_again = !topics.insert(topic.topic_id);
+        for partition in &topic.partitions {
+            let id = LogId { topic: topic.topic_id, partition: partition.partition };
+            if !seen.insert(id) || topic_again {
+                repeated.insert(id);
+            }
+        }
+    }
+    // A topic entry that comes twice spoils both of its entries.
+    let twice = |topic: Uuid| {
+        request.topics.iter().filter(|own| own.topic_id == topic).count() > 1
+    };
+    repeated.extend(seen.into_iter().filter(|id| twice(id.topic)));
+    repeated
+}
+
+/// One batch as ranges of one type each.
+fn stage_ranges(
+    batch: &AcknowledgementBatch,
+    version: i16,
+    ranges: &mut Vec<StagedRange>,
+) -> Result<(), Refusal> {
+    let (first, last) = (batch.first_offset, batch.last_offset);
+    let bad = |message| Err((ErrorCode::INVALID_REQUEST, message));
+    if first < 0 || last < first {
+        return bad("a range must not be reversed or negative");
+    }
+    let types = match version {
+        0 => vec![batch.acknowledge_type],
+        _ => batch.acknowledge_types.clone(),
+    };
+    let length = (last - first).checked_add(1);
+    let per_offset = i64::try_from(types.len()).ok() == length;
+    if types.len() != 1 && !per_offset {
+        return bad("give one acknowledge type for the range, or one for each of its offsets");
+    }
+    let delivery_count = (version >= 1).then_some(batch.delivery_count);
+    if types.len() == 1 {
+        let acknowledge_type = types.first().copied().unwrap_or_default();
+        ranges.push(StagedRange { first_offset: first, last_offset: last, acknowledge_type, delivery_count });
+        return Ok(());
+    }
+    let mut offset = first;
+    for run in types.chunk_by(|a, b| a == b) {
+        let length = i64::try_from(run.len()).unwrap_or(i64::MAX);
+        ranges.push(StagedRange {
+            first_offset: offset,
+            last_offset: offset + length - 1,
+            acknowledge_type: run.first().copied().unwrap_or_default(),
+            delivery_count,
+        });
+        offset += length;
+    }
+    Ok(())
+}

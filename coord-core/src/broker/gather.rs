@@ -1,0 +1,146 @@
+//! Requests whose answer comes in parts, from the machines that know them.
+
+use ackord_machine::OpId;
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::{EndTxnResponse, InitProducerIdResponse};
+
+use super::Broker;
+use super::api::add_partitions_to_txn::AddPartitionsGather;
+use super::api::add_share_acks_to_txn::AddShareAcksGather;
+use super::api::produce::ProduceGather;
+use super::api::share_acknowledge::ShareAcknowledgeGather;
+use super::api::share_fetch::ShareFetchAcks;
+use super::api::txn_share_acknowledge::StageGather;
+use super::journal::later;
+use crate::group::GroupReply;
+use crate::leader::LeaderReply;
+use crate::outbox::Ticket;
+use crate::share::ShareReply;
+use crate::txn::TxnReply;
+
+/// What the parts are put together into.
+#[derive(Debug)]
+pub(super) enum Gather {
+    AddPartitions(AddPartitionsGather),
+    AddShareAcks(AddShareAcksGather),
+    EndTxn,
+    Heartbeat,
+    InitProducerId,
+    Produce(ProduceGather),
+    ShareAcknowledge(ShareAcknowledgeGather),
+    ShareFetch(ShareFetchAcks),
+    Stage(StageGather),
+}
+
+/// Parts that are still missing, and the append that those which came depend on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Missing {
+    parts: usize,
+    gate: Option<OpId>,
+}
+
+impl Missing {
+    pub(super) fn one_more(&mut self) {
+        self.parts += 1;
+    }
+
+    /// Takes one part in; the gate of the whole once nothing is missing.
+    pub(super) fn arrived(&mut self, gate: Option<OpId>) {
+        self.parts = self.parts.saturating_sub(1);
+        self.gate = later(self.gate, gate);
+    }
+
+    pub(super) fn wait_for(&mut self, gate: Option<OpId>) {
+        self.gate = later(self.gate, gate);
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.parts == 0
+    }
+
+    pub(super) fn gate(&self) -> Option<OpId> {
+        self.gate
+    }
+}
+
+impl Broker {
+    pub(super) fn transaction_reply(
+        &mut self,
+        ticket: Ticket,
+        reply: TxnReply,
+        gate: Option<OpId>,
+    ) {
+        let slot = ticket.slot;
+        match reply {
+            TxnReply::InitProducerId { error, producer_id, producer_epoch } => {
+                self.gathers.remove(&slot);
+                let response = InitProducerIdResponse {
+                    error_code: error,
+                    producer_id,
+                    producer_epoch,
+                    ..Default::default()
+                };
+                self.respond(slot, response, gate);
+            }
+            TxnReply::EndTxn { error, producer_id, producer_epoch } => {
+                self.gathers.remove(&slot);
+                let response = EndTxnResponse {
+                    error_code: error,
+                    producer_id,
+                    producer_epoch,
+                    ..Default::default()
+                };
+                self.respond(slot, response, gate);
+            }
+            TxnReply::AddPartitions { error } => self.partitions_added(ticket, error, gate),
+        }
+    }
+
+    fn partitions_added(&mut self, ticket: Ticket, error: ErrorCode, gate: Option<OpId>) {
+        let slot = ticket.slot;
+        match self.gathers.remove(&slot) {
+            Some(Gather::AddPartitions(mut gather)) => {
+                if gather.arrived(ticket.part, error, gate) {
+                    let gate = gather.gate();
+                    self.respond(slot, gather.into_response(), gate);
+                } else {
+                    self.gathers.insert(slot, Gather::AddPartitions(gather));
+                }
+            }
+            Some(Gather::AddShareAcks(gather)) => {
+                self.respond(slot, gather.into_response(error), gate);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn group_reply(&mut self, ticket: Ticket, reply: GroupReply, gate: Option<OpId>) {
+        let GroupReply::Heartbeat(response) = reply;
+        if self.gathers.remove(&ticket.slot).is_some() {
+            self.respond(ticket.slot, response, gate);
+        }
+    }
+
+    pub(super) fn leader_reply(&mut self, ticket: Ticket, reply: LeaderReply, gate: Option<OpId>) {
+        let LeaderReply::Acknowledged { code, message } = reply;
+        let slot = ticket.slot;
+        match self.gathers.remove(&slot) {
+            Some(Gather::ShareAcknowledge(mut gather)) => {
+                gather.arrived(ticket.part, code, message, gate);
+                self.share_acknowledge_progress(slot, gather);
+            }
+            Some(Gather::ShareFetch(mut acks)) => {
+                acks.arrived(ticket.part, code, message, gate);
+                self.share_fetch_progress(slot, acks);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn share_reply(&mut self, ticket: Ticket, reply: ShareReply, gate: Option<OpId>) {
+        if let Some(Gather::Stage(mut gather)) = self.gathers.remove(&ticket.slot) {
+            gather.arrived(ticket.part, reply, gate);
+            self.stage_progress(ticket.slot, gather);
+        }
+    }
+}

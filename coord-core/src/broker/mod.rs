@@ -1,0 +1,345 @@
+//! The sans-IO broker: everything composed.
+//!
+//! One step is one [`Broker::handle`]. It decides, it passes messages between the machines inside
+//! until none is left, it puts all appends of the step together, and it queues what the embedder has
+//! to do. [`Broker::poll_effect`] only pops.
+
+mod api;
+mod connections;
+mod data;
+mod failure;
+mod fetch_sessions;
+mod gather;
+mod journal;
+mod producer_ids;
+mod recovery;
+mod routing;
+mod share_sessions;
+mod storage;
+mod timing;
+mod waits;
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ackord_machine::{ApiMisuse, Deadline, DeadlineReason, Entropy, Envelope, Limits, LogId, Now, OpId, Timers};
+use ackord_proto::api::{Response, encode_response_frame};
+use ackord_proto::str::Str;
+
+use crate::contract::{AdminCommand, CloseReason, ConnId, Effect, Event, Input};
+use crate::group::ShareGroup;
+use crate::leader::Leader;
+use crate::log::PartitionLog;
+use crate::metadata::{BrokerConfig, Metadata, ShareGroupSettings};
+use crate::share::ShareCoordinator;
+use crate::txn::TxnCoordinator;
+use connections::{Connections, Waits};
+use fetch_sessions::FetchSessions;
+use gather::Gather;
+use journal::{Gated, Journal};
+use producer_ids::ProducerIdBlock;
+use recovery::Recovery;
+use share_sessions::ShareSessions;
+use timing::TimerKey;
+use waits::WaitTable;
+
+/// Where the broker is in its life.
+#[derive(Debug)]
+enum Phase {
+    /// Drain was asked for: finish, write checkpoints, say so.
+    Draining,
+    /// Drained, or recovery failed: nothing happens any more.
+    Ended,
+    /// Logs are read back.
+    Recovering(Recovery),
+    /// Requests are served.
+    Serving,
+}
+
+/// A Kafka broker as a state machine. See the crate's first page for its use.
+#[derive(Debug)]
+pub struct Broker {
+    config: BrokerConfig,
+    limits: Limits,
+    chance: Entropy,
+    now: Now,
+    phase: Phase,
+    effects: VecDeque<Effect>,
+    connections: Connections,
+    /// ListOffsets requests that wait for the store.
+    offset_lookups: BTreeMap<u64, api::list_offsets::OffsetLookups>,
+    journal: Journal,
+    metadata: Metadata,
+    producer_ids: ProducerIdBlock,
+    logs: BTreeMap<LogId, PartitionLog>,
+    tcs: BTreeMap<i32, TxnCoordinator>,
+    sgcs: BTreeMap<i32, ShareCoordinator>,
+    leaders: BTreeMap<LogId, Leader>,
+    groups: BTreeMap<Str, ShareGroup>,
+    fetch_sessions: FetchSessions,
+    share_sessions: ShareSessions,
+    /// Requests whose answer is put together from parts.
+    gathers: BTreeMap<u64, Gather>,
+    waits: WaitTable,
+    /// Produced batches whose transaction is being verified, by correlation.
+    verifications: BTreeMap<u64, api::produce::Verification>,
+    last_correlation: u64,
+    /// Messages between machines of this step, with what they depend on.
+    inbox: VecDeque<(Envelope, Option<OpId>)>,
+    /// Waiting requests that may have an answer now.
+    woken: BTreeSet<u64>,
+    timers: Timers<TimerKey>,
+    /// Appends to each log since its last checkpoint.
+    since_checkpoint: BTreeMap<LogId, u64>,
+    /// Logs whose contents are unknown after a failed append, until they are read back.
+    frozen: BTreeSet<LogId>,
+}
+
+impl Broker {
+    /// A broker that begins by reading back what its store has. It serves from
+    /// [`Event::Ready`] on.
+    pub fn new(config: BrokerConfig, limits: Limits, seed: [u8; 32], now: Now) -> Self {
+        let chance = Entropy::from_seed(seed);
+        let mut broker = Broker {
+            config,
+            limits,
+            chance: chance.fork("broker"),
+            now,
+            phase: Phase::Recovering(Recovery::default()),
+            effects: VecDeque::new(),
+            connections: Connections::default(),
+            offset_lookups: BTreeMap::new(),
+            journal: Journal::default(),
+            metadata: Metadata::default(),
+            producer_ids: ProducerIdBlock::default(),
+            logs: BTreeMap::new(),
+            tcs: BTreeMap::new(),
+            sgcs: BTreeMap::new(),
+            leaders: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            fetch_sessions: FetchSessions::new(chance.fork("fetch sessions")),
+            share_sessions: ShareSessions::default(),
+            gathers: BTreeMap::new(),
+            waits: WaitTable::default(),
+            verifications: BTreeMap::new(),
+            last_correlation: 0,
+            inbox: VecDeque::new(),
+            woken: BTreeSet::new(),
+            timers: Timers::new(),
+            since_checkpoint: BTreeMap::new(),
+            frozen: BTreeSet::new(),
+        };
+        broker.begin_recovery();
+        broker
+    }
+
+    /// Takes one input.
+    ///
+    /// # Errors
+    /// The embedder broke the contract; nothing changed. Bad input of a client is never an error
+    /// here: it gets a reply or a close.
+    pub fn handle(&mut self, now: Now, input: Input) -> Result<(), ApiMisuse> {
+        self.check(now, &input)?;
+        self.now = now;
+        match input {
+            Input::Admin(AdminCommand::Drain) => self.drain(),
+            Input::Closed { conn } => self.connection_closed(conn),
+            Input::Completed(completion) => self.completed(completion),
+            Input::Frame { conn, bytes } => self.frame(conn, bytes),
+            Input::Opened { conn, host } => {
+                self.connections.open(conn, host, &self.limits, &mut self.effects);
+                self.read_more(conn);
+            }
+            Input::Sent { conn, bytes } => {
+                self.connections.sent(conn, bytes);
+                self.read_more(conn);
+            }
+            Input::Timeout => {}
+        }
+        self.fire_timers();
+        self.settle();
+        Ok(())
+    }
+
+    fn check(&self, now: Now, input: &Input) -> Result<(), ApiMisuse> {
+        if now.mono < self.now.mono {
+            return Err(ApiMisuse::TimeWentBackwards);
+        }
+        match input {
+            Input::Opened { conn, .. } => self.connections.check_new(*conn),
+            Input::Closed { conn } | Input::Frame { conn, .. } | Input::Sent { conn, .. } => {
+                self.connections.check_open(*conn)
+            }
+            Input::Completed(completion) => self.journal.check(completion),
+            Input::Admin(_) | Input::Timeout => Ok(()),
+        }
+    }
+
+    /// The next thing to do, in order.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// When [`Input::Timeout`] is due.
+    pub fn next_deadline(&self) -> Option<Deadline> {
+        if !self.effects.is_empty() {
+            return Some(Deadline { at: self.now.mono, reason: DeadlineReason::EffectsQueued });
+        }
+        let (at, key) = self.timers.next()?;
+        Some(Deadline { at, reason: self.reason(key) })
+    }
+
+    /// Passes messages until none is left, answers whoever can be answered, closes the append.
+    fn settle(&mut self) {
+        loop {
+            if let Some((envelope, gate)) = self.inbox.pop_front() {
+                self.deliver(envelope, gate);
+            } else if let Some(slot) = self.woken.pop_first() {
+                self.try_again(slot);
+            } else {
+                break;
+            }
+        }
+        self.journal.close(&mut self.effects);
+        self.write_due_checkpoints();
+        self.connections.feed_starved(&self.limits, &mut self.effects);
+        self.end_drain();
+    }
+
+    fn read_more(&mut self, conn: ConnId) {
+        if matches!(self.phase, Phase::Serving) {
+            self.connections.read(conn, &self.limits, &mut self.effects);
+        }
+    }
+
+    fn connection_closed(&mut self, conn: ConnId) {
+        for slot in self.connections.closed(conn) {
+            self.waits.remove(slot);
+            self.gathers.remove(&slot);
+            self.offset_lookups.remove(&slot);
+        }
+        self.fetch_sessions.connection_closed(conn);
+        for session in self.share_sessions.connection_closed(conn) {
+            self.release_session(&session);
+        }
+    }
+
+    /// Answers a request as soon as everything up to `gate` is durable.
+    fn respond(&mut self, slot: u64, response: impl Into<Response>, gate: Option<OpId>) {
+        let response = response.into();
+        if self.journal.is_open(gate) {
+            return self.send(slot, Some(response));
+        }
+        if let Some(gate) = gate {
+            self.connections.waits(slot, Waits::ForStorage);
+            self.journal.hold(gate, Gated::Reply { slot, response: Some(response) });
+            if let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) {
+                self.read_more(conn);
+            }
+        }
+    }
+
+    /// Ends a request that wants no answer (acks=0).
+    fn end_silently(&mut self, slot: u64) {
+        self.send(slot, None);
+    }
+
+    fn send(&mut self, slot: u64, response: Option<Response>) {
+        let Some(meta) = self.connections.request(slot).cloned() else { return };
+        let mut chunks = None;
+        if let Some(response) = response {
+            match encode_response_frame(meta.correlation_id, meta.api, meta.version, &response) {
+                Ok(encoded) => chunks = Some(encoded),
+                Err(error) => {
+                    // What cannot be said in this version must not leave the client waiting.
+                    let what = format!("{} v{}: {error}", meta.api.name(), meta.version);
+                    self.warn(what.clone());
+                    let reason = CloseReason::BadRequest(what);
+                    self.connections.close(meta.conn, reason, &mut self.effects);
+                }
+            }
+        }
+        if let Some(conn) = self.connections.finish(slot, chunks, &mut self.effects) {
+            self.read_more(conn);
+        }
+    }
+
+    fn warn(&mut self, what: String) {
+        self.effects.push_back(Effect::Emit(Event::Warning(what)));
+    }
+
+    fn share_settings(&self, group: &str) -> ShareGroupSettings {
+        let configs = self.metadata.configs(crate::metadata::resource::GROUP, group);
+        ShareGroupSettings::new(&self.config, configs)
+    }
+
+    fn drain(&mut self) {
+        if matches!(self.phase, Phase::Serving | Phase::Recovering(_)) {
+            let write = matches!(self.phase, Phase::Serving);
+            self.phase = Phase::Draining;
+            if write {
+                self.write_all_checkpoints();
+            }
+        }
+    }
+
+    fn end_drain(&mut self) {
+        if matches!(self.phase, Phase::Draining) && self.journal.is_idle() {
+            self.phase = Phase::Ended;
+            for conn in self.connections.all() {
+                self.connections.close(conn, CloseReason::Draining, &mut self.effects);
+            }
+            self.effects.push_back(Effect::Emit(Event::Drained));
+        }
+    }
+
+    /// The cluster's topics and configurations.
+    pub fn cluster(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// A partition's log.
+    pub fn log(&self, log: LogId) -> Option<&PartitionLog> {
+        self.logs.get(&log)
+    }
+
+    /// The leader of a partition, once a share group has used it.
+    pub fn leader(&self, log: LogId) -> Option<&Leader> {
+        self.leaders.get(&log)
+    }
+
+    /// The transaction coordinators.
+    pub fn transaction_coordinators(&self) -> impl Iterator<Item = &TxnCoordinator> {
+        self.tcs.values()
+    }
+
+    /// The share coordinators.
+    pub fn share_coordinators(&self) -> impl Iterator<Item = &ShareCoordinator> {
+        self.sgcs.values()
+    }
+
+    /// The share groups with members, now or before.
+    pub fn share_groups(&self) -> impl Iterator<Item = &ShareGroup> {
+        self.groups.values()
+    }
+
+    fn next_correlation(&mut self) -> u64 {
+        self.last_correlation += 1;
+        self.last_correlation
+    }
+
+    /// Whether requests are served now.
+    pub fn is_serving(&self) -> bool {
+        matches!(self.phase, Phase::Serving)
+    }
+
+    /// Share groups and their sessions use this to free what a member holds.
+    fn release_session(&mut self, session: &share_sessions::Released) {
+        let members: Vec<LogId> = session.logs.clone();
+        for log in members {
+            self.release_member(log, &session.group, &session.member);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Share sessions (KIP-932): which partitions a member fetches, request by request.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ackord_machine::LogId;
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::str::Str;
+use ackord_proto::uuid::Uuid;
+
+use super::fetch_sessions::next_epoch;
+use crate::contract::ConnId;
+
+/// The last epoch of a session: acknowledge, release, close.
+pub(super) const FINAL_EPOCH: i32 = -1;
+
+type Key = (Str, Str);
+
+#[derive(Debug)]
+struct Session {
+    conn: ConnId,
+    epoch: i32,
+    logs: Vec<LogId>,
+    /// Where the next fetch begins, so that each partition gets its turn.
+    rotation: usize,
+}
+
+/// A session that ended, with the partitions whose records its member may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Released {
+    pub(super) group: Str,
+    pub(super) member: Str,
+    pub(super) logs: Vec<LogId>,
+}
+
+/// All share sessions of a broker, by group and member.
+#[derive(Debug, Default)]
+pub(super) struct ShareSessions {
+    sessions: BTreeMap<Key, Session>,
+}
+
+impl ShareSessions {
+    /// Ends the sessions that were opened on a connection.
+    pub(super) fn connection_closed(&mut self, conn: ConnId) -> Vec<Released> {
+        let lost: Vec<Key> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| session.conn == conn)
+            .map(|(key, _)| key.clone())
+            .collect();
+        lost.into_iter().filter_map(|(group, member)| self.close(&group, &member)).collect()
+    }
+
+    /// Ends a session.
+    pub(super) fn close(&mut self, group: &Str, member: &Str) -> Option<Released> {
+        let (group, member) = (group.clone(), member.clone());
+        let session = self.sessions.remove(&(group.clone(), member.clone()))?;
+        Some(Released { group, member, logs: session.logs })
+    }
+
+    /// Opens a session in place of an older one of the same member. Records of the older one stay
+    /// acquired until they are acknowledged or their lock ends.
+    ///
+    /// # Errors
+    /// As many sessions as `limit` are open.
+    pub(super) fn open(
+        &mut self,
+        conn: ConnId,
+        group: &Str,
+        member: &Str,
+        logs: Vec<LogId>,
+        limit: usize,
+    ) -> Result<(), ErrorCode> {
+        let key = (group.clone(), member.clone());
+        if !self.sessions.contains_key(&key) && self.sessions.len() >= limit {
+            return Err(ErrorCode::SHARE_SESSION_LIMIT_REACHED);
+        }
+        self.sessions.insert(key, Session { conn, epoch: 1, logs, rotation: 0 });
+        Ok(())
+    }
+
+    /// Goes on with a session.
+    ///
+    /// # Errors
+    /// SHARE_SESSION_NOT_FOUND, or INVALID_SHARE_SESSION_EPOCH where the epoch is not the next.
+    pub(super) fn proceed(
+        &mut self,
+        conn: ConnId,
+        group: &Str,
+        member: &Str,
+        epoch: i32,
+    ) -> Result<(), ErrorCode> {
+        let key = (group.clone(), member.clone());
+        let session = self.sessions.get_mut(&key).ok_or(ErrorCode::SHARE_SESSION_NOT_FOUND)?;
+        if session.conn != conn {
+            return Err(ErrorCode::SHARE_SESSION_NOT_FOUND);
+        }
+        if epoch == FINAL_EPOCH {
+            return Ok(());
+        }
+        if session.epoch != epoch {
+            return Err(ErrorCode::INVALID_SHARE_SESSION_EPOCH);
+        }
+        session.epoch = next_epoch(epoch);
+        Ok(())
+    }
+
+    /// Adds and removes partitions.
+    pub(super) fn change(
+        &mut self,
+        group: &Str,
+        member: &Str,
+        added: &[LogId],
+        forgotten: &[LogId],
+    ) {
+        let Some(session) = self.sessions.get_mut(&(group.clone(), member.clone())) else {
+            return;
+        };
+        for log in added {
+            if !session.logs.contains(log) {
+                session.logs.push(*log);
+            }
+        }
+        session.logs.retain(|log| !forgotten.contains(log));
+    }
+
+    /// The partitions of a session, each time beginning with another one.
+    pub(super) fn rotated(&mut self, group: &Str, member: &Str) -> Vec<LogId> {
+        let Some(session) = self.sessions.get_mut(&(group.clone(), member.clone())) else {
+            return Vec::new();
+        };
+        let mut logs = session.logs.clone();
+        if !logs.is_empty() {
+            let by = session.rotation % logs.len();
+            session.rotation = (by + 1) % logs.len();
+            logs.rotate_left(by);
+        }
+        logs
+    }
+
+    /// Drops the partitions of a deleted topic.
+    pub(super) fn forget_topic(&mut self, topic: Uuid) {
+        for session in self.sessions.values_mut() {
+            session.logs.retain(|log| log.topic != topic);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Completions, failed appends, checkpoints.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use ackord_machine::{Completion, LoadDetail, LoadedLog, LogId, OpId, OpKind, Outcome, StorageFault};
+use ackord_proto::error_code::ErrorCode;
+use bytes::Bytes;
+
+use super::Broker;
+use super::failure;
+use super::journal::{Gated, Pending, ReadFor};
+use super::timing::TimerKey;
+use super::{Phase, recovery};
+use crate::metadata::CLUSTER_LOG;
+
+const RELOAD_RETRY_MS: i64 = 1000;
+
+impl Broker {
+    /// Takes the end of a storage operation.
+    pub(super) fn completed(&mut self, completion: Completion) {
+        let Completion { id, outcome } = completion;
+        let Some(pending) = self.journal.take(id) else { return };
+        match (pending, outcome) {
+            (Pending::Append(ends), Ok(_)) => self.appended(&ends),
+            (Pending::Append(ends), Err(fault)) => self.append_failed(id, &ends, fault),
+            (Pending::Read(purpose), Ok(Outcome::Read(batches))) => self.read(purpose, Ok(batches)),
+            (Pending::Read(purpose), Err(fault)) => self.read(purpose, Err(fault)),
+            (Pending::Find(purpose), Ok(Outcome::Found(found))) => self.found(purpose, Ok(found)),
+            (Pending::Find(purpose), Err(fault)) => self.found(purpose, Err(fault)),
+            (Pending::List, Ok(Outcome::Listed(logs))) => self.listed(&logs),
+            (Pending::List, Err(fault)) => self.recovery_failed(format!("listing the logs: {fault}")),
+            (Pending::Load(log), Ok(Outcome::Loaded(loaded))) => self.loaded(log, loaded),
+            (Pending::Load(log), Err(fault)) => self.load_failed(log, fault),
+            (Pending::Checkpoint(log) , Err(fault)) => {
+                // The older checkpoint still holds; the next one covers more.
+                self.warn(format!("checkpoint of {log} failed: {fault}"));
+            }
+            (Pending::Drop | Pending::Trim, Err(fault)) => {
+                self.warn(format!("cleaning up a log failed: {fault}"));
+            }
+            // Done; and what the check has refused already.
+            _ => {}
+        }
+    }
+
+    fn appended(&mut self, ends: &[(LogId, i64)]) {
+        for (log, end) in ends {
+            self.advance(*log, *end);
+        }
+        for gated in self.journal.release() {
+            match gated {
+                Gated::Envelope(envelope) => self.inbox.push_back((envelope, None)),
+                Gated::Reply { slot, response } => self.send(slot, response),
+            }
+        }
+    }
+
+    /// Lets readers see what is durable now.
+    fn advance(&mut self, log_id: LogId, end: i64) {
+        let Some(log) = self.logs.get_mut(&log_id) else { return };
+        let before = log.high_watermark();
+        let moved = log.durable_to(end);
+        if moved.high_watermark {
+            let bytes = log.bytes_from(before);
+            self.waits.appended(log_id, bytes, &mut self.woken);
+        }
+        if moved.last_stable {
+            self.wake_log(log_id);
+        }
+    }
+
+    /// The outcome of an append is unknown or bad: whoever waited for it is told, and what was
+    /// decided since is forgotten by reading its logs back.
+    fn append_failed(&mut self, id: OpId, ends: &[(LogId, i64)], fault: StorageFault) {
+        self.warn(format!("{id} failed: {fault}; reading the logs back"));
+        for gated in self.journal.failed(id) {
+            match gated {
+                Gated::Envelope(envelope) => self.failed_envelope(envelope),
+                Gated::Reply { slot, response } => {
+                    let response = response.map(|mut response| {
+                        failure::fail(&mut response, ErrorCode::KAFKA_STORAGE_ERROR);
+                        response
+                    });
+                    self.send(slot, response);
+                }
+            }
+        }
+        for (log, _) in ends {
+            self.freeze(*log);
+        }
+        // Gates of older appends may be open now.
+        self.appended(&[]);
+    }
+
+    fn freeze(&mut self, log: LogId) {
+        self.forget_shares_of(log);
+        if self.logs.contains_key(&log) && self.frozen.insert(log) {
+            self.load(log);
+        }
+    }
+
+    pub(super) fn load(&mut self, log: LogId) {
+        let detail = if self.is_coordinator_log(log) { LoadDetail::Full } else { LoadDetail::Headers };
+        self.journal.issue(OpKind::Load { log, detail }, Pending::Load(log), &mut self.effects);
+    }
+
+    fn loaded(&mut self, log: LogId, loaded: LoadedLog) {
+        let recovering = matches!(self.phase, Phase::Recovering(_));
+        match self.restore(log, &loaded) {
+            Ok(()) if recovering => self.recovered_one(log),
+            Ok(()) => {
+                self.frozen.remove(&log);
+                self.resume(log);
+                self.wake_log(log);
+            }
+            Err(error) if recovering => {
+                self.recovery_failed(format!("log {log} cannot be read back: {error}"));
+            }
+            Err(error) => {
+                self.warn(format!("log {log} cannot be read back: {error}"));
+                self.reload_later(log);
+            }
+        }
+    }
+
+    fn load_failed(&mut self, log: LogId, fault: StorageFault) {
+        if matches!(self.phase, Phase::Recovering(_)) {
+            return self.recovery_failed(format!("log {log} cannot be read back: {fault}"));
+        }
+        self.warn(format!("log {log} cannot be read back: {fault}; trying again"));
+        self.reload_later(log);
+    }
+
+    fn reload_later(&mut self, log: LogId) {
+        let at = self.now.mono.plus_millis(RELOAD_RETRY_MS);
+        self.timers.arm(TimerKey::Reload(log), at);
+    }
+
+    fn read(
+        &mut self,
+        purpose: ReadFor,
+        batches: Result<Vec<ackord_machine::StoredBatch>, StorageFault>,
+    ) {
+        match purpose {
+            ReadFor::Fetch { slot, part } => self.fetch_read(slot, part, batches),
+            ReadFor::ShareFetch { slot, log } => self.share_fetch_read(slot, log, batches),
+            ReadFor::ListOffsets { .. } => {}
+        }
+    }
+
+    fn found(
+        &mut self,
+        purpose: ReadFor,
+        found: Result<Option<ackord_machine::Found>, StorageFault>,
+    ) {
+        if let ReadFor::ListOffsets { slot, part } = purpose {
+            self.timestamp_found(slot, part, found);
+        }
+    }
+
+    /// Writes a checkpoint for each log that has grown enough since its last one.
+    pub(super) fn write_due_checkpoints(&mut self) {
+        if !matches!(self.phase, Phase::Serving) {
+            return;
+        }
+        let limit = self.limits.checkpoint_appends;
+        let due: Vec<LogId> = self
+            .since_checkpoint
+            .iter()
+            .filter(|(_, appends)| **appends >= limit)
+            .map(|(log, _)| *log)
+            .collect();
+        for log in due {
+            self.write_checkpoint(log);
+        }
+    }
+
+    pub(super) fn write_all_checkpoints(&mut self) {
+        let logs: Vec<LogId> = self.since_checkpoint.keys().copied().collect();
+        for log in logs {
+            self.write_checkpoint(log);
+        }
+    }
+
+    /// A checkpoint says what is true at a durable end, so one waits for the appends under way.
+    fn write_checkpoint(&mut self, log_id: LogId) {
+        if self.frozen.contains(&log_id) || self.journal.newest(log_id).is_some() {
+            return;
+        }
+        let Some(log) = self.logs.get(&log_id) else {
+            self.since_checkpoint.remove(&log_id);
+            return;
+        };
+        let Some((at, state)) = log.checkpoint() else { return };
+        let keep = self.oldest_needed(log_id).unwrap_or(at).min(at);
+        let state = recovery::join_checkpoint(&state, &self.coordinator_snapshot(log_id));
+        self.since_checkpoint.remove(&log_id);
+        self.journal.issue(
+            OpKind::Checkpoint { log: log_id, at, state },
+            Pending::Checkpoint(log_id),
+            &mut self.effects,
+        );
+        // Coordinators never read what a checkpoint contains, so their logs stay short.
+        if self.is_coordinator_log(log_id) {
+            if let Some(log) = self.logs.get_mut(&log_id) {
+                log.trim(keep);
+            }
+            let kind = OpKind::Trim { log: log_id, before: keep };
+            self.journal.issue(kind, Pending::Trim, &mut self.effects);
+        }
+    }
+
+    /// First offset of the oldest open transaction: its records stay until it has ended.
+    fn oldest_needed(&self, log: LogId) -> Option<i64> {
+        let log = self.logs.get(&log)?;
+        (log.last_stable_offset() < log.high_watermark()).then(|| log.last_stable_offset())
+    }
+
+    fn coordinator_snapshot(&self, log: LogId) -> Bytes {
+        let now = self.now;
+        let records = if log == CLUSTER_LOG {
+            self.metadata.snapshot()
+        } else if let Some(tc) = self.tc_of(log) {
+            tc.snapshot()
+        } else if let Some(sgc) = self.sgc_of(log) {
+            sgc.snapshot(now)
+        } else {
+            Vec::new()
+        };
+        recovery::encode_records(&records)
+    }
+}

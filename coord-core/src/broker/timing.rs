@@ -1,0 +1,102 @@
+//! One index of deadlines for everything in the broker.
+
+use alloc::vec::Vec;
+
+use ackord_machine::{DeadlineReason, LogId};
+use ackord_proto::str::Str;
+
+use super::Broker;
+
+/// Whose deadline it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TimerKey {
+    Group(Str),
+    Leader(LogId),
+    Reload(LogId),
+    Tc(i32),
+    Wait(u64),
+}
+
+impl Broker {
+    pub(super) fn reason(&self, key: &TimerKey) -> DeadlineReason {
+        match key {
+            TimerKey::Group(_) => DeadlineReason::MemberSession,
+            TimerKey::Leader(log) => {
+                let next = self.leaders.get(log).and_then(|leader| leader.next_deadline());
+                next.map_or(DeadlineReason::AcquisitionLock, |deadline| deadline.reason)
+            }
+            TimerKey::Reload(_) => DeadlineReason::Retry,
+            TimerKey::Tc(partition) => {
+                let next = self.tcs.get(partition).and_then(|tc| tc.next_deadline());
+                next.map_or(DeadlineReason::TransactionTimeout, |deadline| deadline.reason)
+            }
+            TimerKey::Wait(_) => DeadlineReason::FetchWait,
+        }
+    }
+
+    pub(super) fn arm_leader(&mut self, log: LogId) {
+        let at = self.leaders.get(&log).and_then(|leader| leader.next_deadline());
+        self.timers.set(TimerKey::Leader(log), at.map(|deadline| deadline.at));
+    }
+
+    pub(super) fn arm_group(&mut self, id: &Str) {
+        let at = self.groups.get(id).and_then(|group| group.next_deadline());
+        self.timers.set(TimerKey::Group(id.clone()), at.map(|deadline| deadline.at));
+    }
+
+    pub(super) fn arm_tc(&mut self, partition: i32) {
+        let at = self.tcs.get(&partition).and_then(|tc| tc.next_deadline());
+        self.timers.set(TimerKey::Tc(partition), at.map(|deadline| deadline.at));
+    }
+
+    /// Does everything that is due.
+    pub(super) fn fire_timers(&mut self) {
+        if !self.is_serving() {
+            return;
+        }
+        // What is armed again for the same moment waits for the next step, so this ends.
+        let mut due = Vec::new();
+        while let Some(key) = self.timers.pop_due(self.now.mono) {
+            due.push(key);
+        }
+        for key in due {
+            match key {
+                TimerKey::Group(id) => self.group_deadline(&id),
+                TimerKey::Leader(log) => self.leader_deadline(log),
+                TimerKey::Reload(log) => self.load(log),
+                TimerKey::Tc(partition) => {
+                    self.with_tc(partition, None, |tc, ctx, out| tc.handle_timeout(ctx, out));
+                }
+                TimerKey::Wait(slot) => self.wait_ended(slot),
+            }
+        }
+    }
+
+    fn group_deadline(&mut self, id: &Str) {
+        let mut removed = Vec::new();
+        self.with_group(id, None, |group, now, metadata, out| {
+            removed = group.handle_timeout(now, metadata, out);
+        });
+        for member in removed {
+            self.member_departed(id, &member);
+        }
+    }
+
+    fn leader_deadline(&mut self, log: LogId) {
+        let state_partitions = self.share_state_partitions();
+        let now = self.now;
+        let Some(leader) = self.leaders.get(&log) else { return };
+        for group in leader.expired_groups(now.mono) {
+            let mut available = false;
+            self.with_leader(log, &group, None, |leader, ctx, out| {
+                available = leader.expire(ctx, &group, out);
+            });
+            if available {
+                self.wake_share_fetches(log, &group);
+            }
+        }
+        self.with_leader(log, &Str::default(), None, |leader, _, out| {
+            leader.retry(now, state_partitions, out);
+        });
+    }
+}

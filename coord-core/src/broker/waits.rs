@@ -1,0 +1,82 @@
+//! Fetches that wait for data.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use ackord_machine::LogId;
+
+use super::api::fetch::FetchWait;
+use super::api::share_fetch::ShareFetchWait;
+
+/// What waits.
+#[derive(Debug)]
+pub(super) enum WaitKind {
+    Fetch(FetchWait),
+    ShareFetch(ShareFetchWait),
+}
+
+#[derive(Debug)]
+struct Wait {
+    logs: Vec<LogId>,
+    /// Bytes that have to come before it is worth looking again.
+    missing: usize,
+    kind: WaitKind,
+}
+
+/// Waiting requests, by slot and by the logs they wait for.
+#[derive(Debug, Default)]
+pub(super) struct WaitTable {
+    waits: BTreeMap<u64, Wait>,
+    by_log: BTreeMap<LogId, BTreeSet<u64>>,
+}
+
+impl WaitTable {
+    pub(super) fn insert(&mut self, slot: u64, logs: Vec<LogId>, missing: usize, kind: WaitKind) {
+        for log in &logs {
+            self.by_log.entry(*log).or_default().insert(slot);
+        }
+        self.waits.insert(slot, Wait { logs, missing, kind });
+    }
+
+    pub(super) fn remove(&mut self, slot: u64) -> Option<WaitKind> {
+        let wait = self.waits.remove(&slot)?;
+        for log in &wait.logs {
+            if let Some(slots) = self.by_log.get_mut(log) {
+                slots.remove(&slot);
+                if slots.is_empty() {
+                    self.by_log.remove(log);
+                }
+            }
+        }
+        Some(wait.kind)
+    }
+
+    /// Counts what came; wakes those that have enough.
+    pub(super) fn appended(&mut self, log: LogId, bytes: usize, woken: &mut BTreeSet<u64>) {
+        let Some(slots) = self.by_log.get(&log) else { return };
+        for slot in slots {
+            let Some(wait) = self.waits.get_mut(slot) else { continue };
+            wait.missing = wait.missing.saturating_sub(bytes);
+            if wait.missing == 0 {
+                woken.insert(*slot);
+            }
+        }
+    }
+
+    /// Everything that waits for a log.
+    pub(super) fn on(&self, log: LogId) -> impl Iterator<Item = u64> + '_ {
+        self.by_log.get(&log).into_iter().flatten().copied()
+    }
+
+    /// ShareFetches of a group that wait for a log.
+    pub(super) fn share_fetches<'a>(
+        &'a self,
+        log: LogId,
+        group: &'a str,
+    ) -> impl Iterator<Item = u64> + 'a {
+        self.on(log).filter(move |slot| {
+            let kind = self.waits.get(slot).map(|wait| &wait.kind);
+            matches!(kind, Some(WaitKind::ShareFetch(wait)) if wait.group() == group)
+        })
+    }
+}

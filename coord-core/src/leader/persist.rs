@@ -1,0 +1,232 @@
+//! Reading and writing a share partition's state at the share coordinator.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use ackord_machine::{Body, Envelope, MonoTime, Now, PendingAck};
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::{
+    ReadShareGroupStateRequest, ReadShareGroupStateResponse, WriteShareGroupStateRequest,
+    WriteShareGroupStateResponse, read_share_group_state as read, write_share_group_state as write,
+};
+use ackord_proto::str::Str;
+use ackord_share_partition::{AckError, Change, RecordState, SharePartition, StateBatch};
+
+use super::share::{Phase, Share};
+use super::{Leader, LeaderContext, LeaderReply};
+use crate::metadata::OffsetReset;
+use crate::outbox::{Outbox, Ticket};
+
+/// The one leader epoch there is while partitions do not move.
+pub(super) const LEADER_EPOCH: i32 = 0;
+
+const RETRY_MS: i64 = 1000;
+
+pub(super) fn retry_at(now: Now) -> MonoTime {
+    now.mono.plus_millis(RETRY_MS)
+}
+
+pub(super) fn acknowledged(refusal: Option<AckError>) -> LeaderReply {
+    match refusal {
+        None => LeaderReply::Acknowledged { code: ErrorCode::NONE, message: None },
+        Some(error) => {
+            let message = Some(Str::from(error.message));
+            LeaderReply::Acknowledged { code: error.code, message }
+        }
+    }
+}
+
+/// A write that the share coordinator has not answered.
+#[derive(Debug)]
+pub(super) struct Write {
+    pub(super) group: Str,
+    pub(super) ticket: Option<Ticket>,
+    /// Records of the request that were refused while others were done.
+    pub(super) refusal: Option<AckError>,
+    pub(super) envelope: Envelope,
+    pub(super) retry_at: MonoTime,
+}
+
+impl Leader {
+    pub(super) fn read_request(
+        &self,
+        state_partitions: i32,
+        group: &Str,
+        correlation: u64,
+    ) -> Envelope {
+        let partition = read::PartitionData {
+            partition: self.log.partition,
+            leader_epoch: LEADER_EPOCH,
+            ..Default::default()
+        };
+        let topic = read::ReadStateData {
+            topic_id: self.log.topic,
+            partitions: vec![partition],
+            ..Default::default()
+        };
+        let request = ReadShareGroupStateRequest {
+            group_id: group.clone(),
+            topics: vec![topic],
+            ..Default::default()
+        };
+        self.envelope(state_partitions, group, correlation, Body::ReadShareGroupState(request))
+    }
+
+    pub(super) fn write_request(&self, group: &Str, change: &Change) -> Body {
+        let batch = |batch: &StateBatch| write::StateBatch {
+            first_offset: batch.first,
+            last_offset: batch.last,
+            delivery_state: batch.state as i8,
+            delivery_count: batch.delivery_count,
+            ..Default::default()
+        };
+        let partition = write::PartitionData {
+            partition: self.log.partition,
+            state_epoch: self.shares.get(group).map_or(0, Share::state_epoch),
+            leader_epoch: LEADER_EPOCH,
+            start_offset: change.start_offset,
+            delivery_complete_count: change.delivery_complete_count,
+            state_batches: change.batches.iter().map(batch).collect(),
+            ..Default::default()
+        };
+        let topic = write::WriteStateData {
+            topic_id: self.log.topic,
+            partitions: vec![partition],
+            ..Default::default()
+        };
+        Body::WriteShareGroupState(WriteShareGroupStateRequest {
+            group_id: group.clone(),
+            topics: vec![topic],
+            ..Default::default()
+        })
+    }
+
+    /// The group whose read is answered by `correlation`.
+    pub fn reading_group(&self, correlation: u64) -> Option<&Str> {
+        let waits = |share: &Share| {
+            matches!(share.phase, Phase::Reading { correlation: own, .. } if own == correlation)
+        };
+        self.shares.iter().find(|(_, share)| waits(share)).map(|(group, _)| group)
+    }
+
+    /// The share coordinator's answer to a read. Stages that waited for it go on.
+    pub fn loaded(
+        &mut self,
+        ctx: LeaderContext<'_>,
+        group: &Str,
+        response: &ReadShareGroupStateResponse,
+        pending: &[PendingAck],
+        out: &mut Outbox<LeaderReply>,
+    ) {
+        let result = response.results.iter().flat_map(|topic| &topic.partitions).next();
+        let Some(share) = self.shares.get_mut(group) else { return };
+        let Some(result) = result.filter(|result| result.error_code == ErrorCode::NONE) else {
+            let code = result.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |result| result.error_code);
+            let code = leader_code(code);
+            share.phase = Phase::Failed(code);
+            let stages = core::mem::take(&mut share.stages);
+            self.refuse_stages(stages, code, out);
+            return;
+        };
+        let chosen = (result.start_offset < 0).then(|| match ctx.settings.offset_reset {
+            OffsetReset::Earliest => ctx.log_start,
+            OffsetReset::Latest => ctx.high_watermark,
+        });
+        let start = chosen.unwrap_or(result.start_offset);
+        let batches: Vec<StateBatch> = result.state_batches.iter().filter_map(state_batch).collect();
+        let config = ctx.settings.partition_config();
+        let mut partition = SharePartition::load(config, start, &batches, pending);
+        for resolve in core::mem::take(&mut share.resolves) {
+            let (epoch, strict) = (resolve.marker_epoch, resolve.strict);
+            partition.resolve(ctx.now.mono, resolve.producer_id, epoch, strict, resolve.commit);
+        }
+        let trimmed = partition.archive_below(ctx.log_start);
+        share.phase = Phase::Ready { partition, state_epoch: result.state_epoch };
+        let stages = core::mem::take(&mut share.stages);
+        if chosen.is_some() && trimmed.is_empty() {
+            // Without this a restart would choose again and skip what came meanwhile.
+            let change = Change { start_offset: start, start_moved: true, ..Change::default() };
+            self.store(ctx, group, change, None, out);
+        }
+        self.store(ctx, group, trimmed, None, out);
+        for stage in stages {
+            self.stage(ctx, stage, out);
+        }
+    }
+
+    /// The share coordinator's answer to a write. A refused write drops the share partition, which
+    /// is read again; returns its group then.
+    pub fn written(
+        &mut self,
+        correlation: u64,
+        response: &WriteShareGroupStateResponse,
+        out: &mut Outbox<LeaderReply>,
+    ) -> Option<Str> {
+        let write = self.writes.remove(&correlation)?;
+        let result = response.results.iter().flat_map(|topic| &topic.partitions).next();
+        let code = result.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |result| result.error_code);
+        if code == ErrorCode::NONE {
+            if let Some(ticket) = write.ticket {
+                out.reply(ticket, acknowledged(write.refusal));
+            }
+            return None;
+        }
+        if let Some(ticket) = write.ticket {
+            let message = result.and_then(|result| result.error_message.clone());
+            out.reply(ticket, LeaderReply::Acknowledged { code: leader_code(code), message });
+        }
+        self.shares.remove(&write.group);
+        Some(write.group)
+    }
+
+    /// Sends again what was not answered in time.
+    pub fn retry(&mut self, now: Now, state_partitions: i32, out: &mut Outbox<LeaderReply>) {
+        for write in self.writes.values_mut().filter(|write| write.retry_at <= now.mono) {
+            write.retry_at = retry_at(now);
+            out.send(write.envelope.clone());
+        }
+        let mut late = Vec::new();
+        for (group, share) in &mut self.shares {
+            if let Phase::Reading { correlation, retry_at: at } = &mut share.phase
+                && *at <= now.mono
+            {
+                *at = retry_at(now);
+                late.push((group.clone(), *correlation));
+            }
+        }
+        for (group, correlation) in late {
+            out.send(self.read_request(state_partitions, &group, correlation));
+        }
+    }
+}
+
+/// What the share coordinator says of itself is no business of a client: the state is gone (moved
+/// leader) or the coordinator is not there.
+fn leader_code(code: ErrorCode) -> ErrorCode {
+    match code {
+        ErrorCode::FENCED_LEADER_EPOCH | ErrorCode::FENCED_STATE_EPOCH => {
+            ErrorCode::NOT_LEADER_OR_FOLLOWER
+        }
+        ErrorCode::INVALID_REQUEST => ErrorCode::NOT_LEADER_OR_FOLLOWER,
+        ErrorCode::NOT_COORDINATOR
+        | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+        | ErrorCode::KAFKA_STORAGE_ERROR => ErrorCode::COORDINATOR_NOT_AVAILABLE,
+        other => other,
+    }
+}
+
+fn state_batch(batch: &read::StateBatch) -> Option<StateBatch> {
+    let state = match batch.delivery_state {
+        0 => RecordState::Available,
+        2 => RecordState::Acknowledged,
+        3 => RecordState::Archiving,
+        4 => RecordState::Archived,
+        _ => return None,
+    };
+    Some(StateBatch {
+        first: batch.first_offset,
+        last: batch.last_offset,
+        state,
+        delivery_count: batch.delivery_count,
+    })
+}

@@ -1,0 +1,82 @@
+//! One share partition at its leader: being read, or ready.
+
+use alloc::vec::Vec;
+
+use ackord_machine::{Envelope, MonoTime, ResolveShareAcks};
+use ackord_proto::error_code::ErrorCode;
+use ackord_share_partition::SharePartition;
+
+/// What a fetch finds.
+#[derive(Debug)]
+pub enum ShareLoad<'a> {
+    /// The share coordinator refused the read; the next use tries again.
+    Failed(ErrorCode),
+    /// Wait for the share coordinator.
+    Reading,
+    /// Loaded.
+    Ready(&'a mut SharePartition),
+}
+
+/// A share partition and where its state is.
+#[derive(Debug)]
+pub(super) struct Share {
+    pub(super) phase: Phase,
+    /// Stages that wait for the state.
+    pub(super) stages: Vec<Envelope>,
+    /// Ends of transactions that came while the state was read.
+    pub(super) resolves: Vec<ResolveShareAcks>,
+}
+
+#[derive(Debug)]
+pub(super) enum Phase {
+    Failed(ErrorCode),
+    Reading { correlation: u64, retry_at: MonoTime },
+    Ready { partition: SharePartition, state_epoch: i32 },
+}
+
+impl Share {
+    pub(super) fn reading(correlation: u64, retry_at: MonoTime) -> Self {
+        let phase = Phase::Reading { correlation, retry_at };
+        Share { phase, stages: Vec::new(), resolves: Vec::new() }
+    }
+
+    pub(super) fn ready(&self) -> Option<&SharePartition> {
+        match &self.phase {
+            Phase::Ready { partition, .. } => Some(partition),
+            Phase::Failed(_) | Phase::Reading { .. } => None,
+        }
+    }
+
+    pub(super) fn ready_mut(&mut self) -> Option<&mut SharePartition> {
+        match &mut self.phase {
+            Phase::Ready { partition, .. } => Some(partition),
+            Phase::Failed(_) | Phase::Reading { .. } => None,
+        }
+    }
+
+    pub(super) fn load(&mut self) -> ShareLoad<'_> {
+        match &mut self.phase {
+            Phase::Failed(code) => ShareLoad::Failed(*code),
+            Phase::Reading { .. } => ShareLoad::Reading,
+            Phase::Ready { partition, .. } => ShareLoad::Ready(partition),
+        }
+    }
+
+    pub(super) fn state_epoch(&self) -> i32 {
+        match &self.phase {
+            Phase::Ready { state_epoch, .. } => *state_epoch,
+            Phase::Failed(_) | Phase::Reading { .. } => 0,
+        }
+    }
+
+    pub(super) fn next_lock(&self) -> Option<MonoTime> {
+        self.ready().and_then(SharePartition::next_expiry)
+    }
+
+    pub(super) fn retry_at(&self) -> Option<MonoTime> {
+        match &self.phase {
+            Phase::Reading { retry_at, .. } => Some(*retry_at),
+            Phase::Failed(_) | Phase::Ready { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The broker's own configuration.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::config_def::{self, BROKER_CONFIGS};
+use super::settings::GroupBounds;
+
+/// Broker configuration by Kafka's names, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokerConfig {
+    values: BTreeMap<&'static str, String>,
+    unknown: Vec<String>,
+    host: String,
+    port: i32,
+}
+
+impl Default for BrokerConfig {
+    fn default() -> Self {
+        let (values, unknown) = (BTreeMap::new(), Vec::new());
+        BrokerConfig { values, unknown, host: "127.0.0.1".to_string(), port: 9092 }
+    }
+}
+
+impl BrokerConfig {
+    /// From names and values; later ones win. Names that have no effect here are collected in
+    /// [`BrokerConfig::unknown`].
+    ///
+    /// # Errors
+    /// A sentence that names the first value that is not allowed.
+    pub fn from_pairs<I, K, V>(pairs: I) -> Result<Self, String>
+    where
+        I: IntoIterator<Item = (K, V)>,
+        K: AsRef<str>,
+        V: Into<String>,
+    {
+        let mut config = BrokerConfig::default();
+        for (name, value) in pairs {
+            let Some(def) = config_def::find(BROKER_CONFIGS, name.as_ref()) else {
+                config.unknown.push(name.as_ref().to_string());
+                continue;
+            };
+            let value = value.into();
+            def.check(&value)?;
+            config.values.insert(def.name, value);
+        }
+        config.check_advertised()?;
+        Ok(config)
+    }
+
+    fn check_advertised(&mut self) -> Result<(), String> {
+        let text = self.text("advertised.listeners").to_string();
+        if text.is_empty() {
+            return Ok(());
+        }
+        let bare = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
+        let parsed = bare.rsplit_once(':').and_then(|(host, port)| {
+            let port = port.parse::<u16>().ok()?;
+            (!host.is_empty()).then(|| (host.to_string(), i32::from(port)))
+        });
+        let Some((host, port)) = parsed else {
+            return Err(format!(
+                "Invalid value {text} for configuration advertised.listeners: \
+                 expected PLAINTEXT://HOST:PORT"
+            ));
+        };
+        (self.host, self.port) = (host, port);
+        Ok(())
+    }
+
+    /// Names that were given and have no effect.
+    pub fn unknown(&self) -> &[String] {
+        &self.unknown
+    }
+
+    /// Where clients are told to connect, unless `advertised.listeners` says so already.
+    pub fn set_advertised(&mut self, host: &str, port: u16) {
+        if self.text("advertised.listeners").is_empty() {
+            (self.host, self.port) = (host.to_string(), i32::from(port));
+        }
+    }
+
+    /// Host that clients connect to.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Port that clients connect to.
+    pub fn port(&self) -> i32 {
+        self.port
+    }
+
+    /// The value of a configuration of the table; its default where none is set.
+    pub fn text(&self, name: &str) -> &str {
+        match self.values.get(name) {
+            Some(value) => value,
+            None => config_def::find(BROKER_CONFIGS, name).map_or("", |def| def.default),
+        }
+    }
+
+    /// Whether a value was set.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
+    /// A number of the table.
+    pub fn number(&self, name: &str) -> i64 {
+        self.text(name).parse().unwrap_or_default()
+    }
+
+    /// A 32-bit number of the table.
+    pub fn int(&self, name: &str) -> i32 {
+        i32::try_from(self.number(name)).unwrap_or(i32::MAX)
+    }
+
+    /// A size of the table.
+    pub fn size(&self, name: &str) -> usize {
+        usize::try_from(self.number(name)).unwrap_or_default()
+    }
+
+    /// `node.id`, or `broker.id` where only that is set.
+    pub fn node_id(&self) -> i32 {
+        let old = self.is_set("broker.id") && !self.is_set("node.id");
+        self.int(if old { "broker.id" } else { "node.id" })
+    }
+
+    /// Bounds that the broker sets to what a group may ask for.
+    pub fn group_bounds(&self, name: &str) -> Option<GroupBounds> {
+        let suffix = name.strip_prefix("share.")?;
+        let low = format!("group.share.min.{suffix}");
+        let high = format!("group.share.max.{suffix}");
+        config_def::find(BROKER_CONFIGS, &low)?;
+        Some(GroupBounds { low: self.number(&low), high: self.number(&high) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_values_win_and_unknown_names_are_reported() {
+        let pairs = [("num.partitions", "3"), ("zookeeper.connect", "x"), ("num.partitions", "4")];
+        let config = BrokerConfig::from_pairs(pairs).unwrap();
+        assert_eq!(config.int("num.partitions"), 4);
+        assert_eq!(config.unknown(), ["zookeeper.connect"]);
+        assert_eq!(config.number("transaction.max.timeout.ms"), 900_000);
+    }
+
+    #[test]
+    fn a_bad_value_is_refused_with_its_name() {
+        let error = BrokerConfig::from_pairs([("num.partitions", "0")]).unwrap_err();
+        assert!(error.contains("num.partitions") && error.contains("at least 1"), "{error}");
+        assert!(BrokerConfig::from_pairs([("advertised.listeners", "nowhere")]).is_err());
+    }
+
+    #[test]
+    fn advertised_listeners_hold_against_the_bound_address() {
+        let pairs = [("advertised.listeners", "PLAINTEXT://broker.example:19092")];
+        let mut config = BrokerConfig::from_pairs(pairs).unwrap();
+        config.set_advertised("127.0.0.1", 1);
+        assert_eq!((config.host(), config.port()), ("broker.example", 19092));
+    }
+}

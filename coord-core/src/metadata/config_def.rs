@@ -1,0 +1,228 @@
+//! Configurations by their Kafka names: one line for each.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+/// What a value has to look like. The number is the type code of DescribeConfigs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigKind {
+    /// `true` or `false`.
+    Boolean,
+    /// A number with a fraction from 0 to 1.
+    Fraction,
+    /// A 32-bit integer within bounds.
+    Int(i64, i64),
+    /// Comma-separated words.
+    List,
+    /// A 64-bit integer within bounds.
+    Long(i64, i64),
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// Any text.
+    Text,
+}
+
+impl ConfigKind {
+    /// The type code of DescribeConfigs.
+    pub fn code(self) -> i8 {
+        match self {
+            ConfigKind::Boolean => 1,
+            ConfigKind::OneOf(_) | ConfigKind::Text => 2,
+            ConfigKind::Int(..) => 3,
+            ConfigKind::Long(..) => 5,
+            ConfigKind::Fraction => 6,
+            ConfigKind::List => 7,
+        }
+    }
+
+    fn check(self, value: &str) -> Result<(), String> {
+        let within = |low: i64, high: i64| match value.parse::<i64>() {
+            Err(_) => Err("Not a number".to_string()),
+            Ok(number) if number < low => Err(format!("Value must be at least {low}")),
+            Ok(number) if number > high => Err(format!("Value must be no more than {high}")),
+            Ok(_) => Ok(()),
+        };
+        match self {
+            ConfigKind::Boolean if !matches!(value, "true" | "false") => {
+                Err("Expected value to be either true or false".to_string())
+            }
+            ConfigKind::Fraction if !is_fraction(value) => {
+                Err("Value must be between 0 and 1".to_string())
+            }
+            ConfigKind::Int(low, high) | ConfigKind::Long(low, high) => within(low, high),
+            ConfigKind::OneOf(words) if !words.contains(&value) => {
+                Err(format!("String must be one of: {}", words.join(", ")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Digits with at most one point, not above one. Floats have no place in the cores.
+fn is_fraction(value: &str) -> bool {
+    let (whole, rest) = value.split_once('.').unwrap_or((value, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let zero = |text: &str| text.bytes().all(|byte| byte == b'0');
+    value.len() > usize::from(value.contains('.'))
+        && digits(whole)
+        && digits(rest)
+        && (zero(whole) || (whole.trim_start_matches('0') == "1" && zero(rest)))
+}
+
+/// One configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConfigDef {
+    /// Kafka's name.
+    pub name: &'static str,
+    /// The value where none is set.
+    pub default: &'static str,
+    /// What values are allowed.
+    pub kind: ConfigKind,
+}
+
+impl ConfigDef {
+    /// Checks a value.
+    ///
+    /// # Errors
+    /// A sentence in the form of Kafka's `INVALID_CONFIG` answers.
+    pub fn check(&self, value: &str) -> Result<(), String> {
+        self.kind
+            .check(value)
+            .map_err(|why| format!("Invalid value {value} for configuration {}: {why}", self.name))
+    }
+}
+
+/// Finds a configuration by its name.
+pub fn find(defs: &'static [ConfigDef], name: &str) -> Option<&'static ConfigDef> {
+    defs.iter().find(|def| def.name == name)
+}
+
+const fn def(name: &'static str, default: &'static str, kind: ConfigKind) -> ConfigDef {
+    ConfigDef { name, default, kind }
+}
+
+const BIG: i64 = i64::MAX;
+const INT: i64 = i32::MAX as i64;
+const ISOLATION: &[&str] = &["read_uncommitted", "read_committed"];
+
+/// Configurations of a topic (Kafka 4.4).
+pub const TOPIC_CONFIGS: &[ConfigDef] = &[
+    def("cleanup.policy", "delete", ConfigKind::List),
+    def("compression.gzip.level", "-1", ConfigKind::Int(-1, 9)),
+    def("compression.lz4.level", "9", ConfigKind::Int(1, 17)),
+    def(
+        "compression.type",
+        "producer",
+        ConfigKind::OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]),
+    ),
+    def("compression.zstd.level", "3", ConfigKind::Int(-131_072, 22)),
+    def("delete.retention.ms", "86400000", ConfigKind::Long(0, BIG)),
+    def("file.delete.delay.ms", "60000", ConfigKind::Long(0, BIG)),
+    def("flush.messages", "9223372036854775807", ConfigKind::Long(1, BIG)),
+    def("flush.ms", "9223372036854775807", ConfigKind::Long(0, BIG)),
+    def("follower.replication.throttled.replicas", "", ConfigKind::List),
+    def("index.interval.bytes", "4096", ConfigKind::Int(0, INT)),
+    def("leader.replication.throttled.replicas", "", ConfigKind::List),
+    def("local.retention.bytes", "-2", ConfigKind::Long(-2, BIG)),
+    def("local.retention.ms", "-2", ConfigKind::Long(-2, BIG)),
+    def("max.compaction.lag.ms", "9223372036854775807", ConfigKind::Long(1, BIG)),
+    def("max.message.bytes", "1048588", ConfigKind::Int(0, INT)),
+    def("message.timestamp.after.max.ms", "3600000", ConfigKind::Long(0, BIG)),
+    def("message.timestamp.before.max.ms", "9223372036854775807", ConfigKind::Long(0, BIG)),
+    def(
+        "message.timestamp.type",
+        "CreateTime",
+        ConfigKind::OneOf(&["CreateTime", "LogAppendTime"]),
+    ),
+    def("min.cleanable.dirty.ratio", "0.5", ConfigKind::Fraction),
+    def("min.compaction.lag.ms", "0", ConfigKind::Long(0, BIG)),
+    def("min.insync.replicas", "1", ConfigKind::Int(1, INT)),
+    def("preallocate", "false", ConfigKind::Boolean),
+    def("remote.log.copy.disable", "false", ConfigKind::Boolean),
+    def("remote.log.delete.on.disable", "false", ConfigKind::Boolean),
+    def("remote.storage.enable", "false", ConfigKind::Boolean),
+    def("retention.bytes", "-1", ConfigKind::Long(-1, BIG)),
+    def("retention.ms", "604800000", ConfigKind::Long(-1, BIG)),
+    def("segment.bytes", "1073741824", ConfigKind::Int(1_048_576, INT)),
+    def("segment.index.bytes", "10485760", ConfigKind::Int(4, INT)),
+    def("segment.jitter.ms", "0", ConfigKind::Long(0, BIG)),
+    def("segment.ms", "604800000", ConfigKind::Long(1, BIG)),
+    def("unclean.leader.election.enable", "false", ConfigKind::Boolean),
+];
+
+/// Configurations of a share group (KIP-932, KIP-1240). The defaults of most are those of the
+/// broker.
+pub const GROUP_CONFIGS: &[ConfigDef] = &[
+    def("share.auto.offset.reset", "latest", ConfigKind::OneOf(&["earliest", "latest"])),
+    def("share.delivery.count.limit", "5", ConfigKind::Int(2, INT)),
+    def("share.heartbeat.interval.ms", "5000", ConfigKind::Int(1, INT)),
+    def("share.isolation.level", "read_uncommitted", ConfigKind::OneOf(ISOLATION)),
+    def("share.partition.max.record.locks", "2000", ConfigKind::Int(100, INT)),
+    def("share.record.lock.duration.ms", "30000", ConfigKind::Int(1000, INT)),
+    def("share.renew.acknowledge.enable", "true", ConfigKind::Boolean),
+    def("share.session.timeout.ms", "45000", ConfigKind::Int(1, INT)),
+];
+
+/// Configurations of the broker that have an effect.
+pub const BROKER_CONFIGS: &[ConfigDef] = &[
+    def("advertised.listeners", "", ConfigKind::Text),
+    def("auto.create.topics.enable", "true", ConfigKind::Boolean),
+    def("broker.id", "1", ConfigKind::Int(0, INT)),
+    def("fetch.max.bytes", "57671680", ConfigKind::Int(1024, INT)),
+    def("group.share.delivery.count.limit", "5", ConfigKind::Int(2, 10)),
+    def("group.share.heartbeat.interval.ms", "5000", ConfigKind::Int(1, INT)),
+    def("group.share.max.delivery.count.limit", "10", ConfigKind::Int(5, 25)),
+    def("group.share.max.heartbeat.interval.ms", "15000", ConfigKind::Int(1, INT)),
+    def("group.share.max.partition.max.record.locks", "4000", ConfigKind::Int(100, 10_000)),
+    def("group.share.max.record.lock.duration.ms", "60000", ConfigKind::Int(1000, 3_600_000)),
+    def("group.share.max.session.timeout.ms", "60000", ConfigKind::Int(1, INT)),
+    def("group.share.max.share.sessions", "2000", ConfigKind::Int(1, INT)),
+    def("group.share.max.size", "200", ConfigKind::Int(1, 1000)),
+    def("group.share.min.delivery.count.limit", "2", ConfigKind::Int(2, 10)),
+    def("group.share.min.heartbeat.interval.ms", "5000", ConfigKind::Int(1, INT)),
+    def("group.share.min.partition.max.record.locks", "100", ConfigKind::Int(100, 10_000)),
+    def("group.share.min.record.lock.duration.ms", "15000", ConfigKind::Int(1000, 30_000)),
+    def("group.share.min.session.timeout.ms", "45000", ConfigKind::Int(1, INT)),
+    def("group.share.partition.max.record.locks", "2000", ConfigKind::Int(100, 10_000)),
+    def("group.share.record.lock.duration.ms", "30000", ConfigKind::Int(1000, 3_600_000)),
+    def("group.share.session.timeout.ms", "45000", ConfigKind::Int(1, INT)),
+    def("max.connections", "20000", ConfigKind::Int(0, INT)),
+    def("message.max.bytes", "1048588", ConfigKind::Int(0, INT)),
+    def("node.id", "1", ConfigKind::Int(0, INT)),
+    def("num.partitions", "1", ConfigKind::Int(1, INT)),
+    def("producer.id.expiration.ms", "86400000", ConfigKind::Int(1, INT)),
+    def("share.coordinator.snapshot.update.records.per.snapshot", "500", ConfigKind::Int(0, 500)),
+    def("share.coordinator.state.topic.num.partitions", "50", ConfigKind::Int(1, INT)),
+    def("socket.request.max.bytes", "104857600", ConfigKind::Int(1, INT)),
+    def("transaction.max.timeout.ms", "900000", ConfigKind::Int(1, INT)),
+    def("transaction.state.log.num.partitions", "50", ConfigKind::Int(1, INT)),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_valid_value_and_names_are_sorted() {
+        for defs in [TOPIC_CONFIGS, GROUP_CONFIGS, BROKER_CONFIGS] {
+            for def in defs.iter().filter(|def| !def.default.is_empty()) {
+                assert_eq!(def.check(def.default), Ok(()), "{}", def.name);
+            }
+            assert!(defs.windows(2).all(|pair| pair[0].name < pair[1].name));
+        }
+    }
+
+    #[test]
+    fn a_bad_value_names_itself_and_its_bounds() {
+        let def = find(TOPIC_CONFIGS, "retention.bytes").unwrap();
+        assert_eq!(
+            def.check("-2").unwrap_err(),
+            "Invalid value -2 for configuration retention.bytes: Value must be at least -1"
+        );
+        let ratio = find(TOPIC_CONFIGS, "min.cleanable.dirty.ratio").unwrap();
+        assert!(ratio.check("1.0").is_ok() && ratio.check("0.25").is_ok());
+        for bad in ["1.5", ".", "-1", "2", "x", "1.01"] {
+            assert!(ratio.check(bad).is_err(), "{bad}");
+        }
+    }
+}

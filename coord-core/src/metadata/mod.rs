@@ -1,0 +1,28 @@
+//! Topics, configurations and producer ids: what a cluster knows of itself.
+
+mod broker_config;
+mod cluster;
+pub mod config_def;
+mod records;
+mod settings;
+mod topic_name;
+
+pub use broker_config::BrokerConfig;
+pub use cluster::{CLUSTER_LOG, CorruptMetadata, Metadata, Topic};
+pub use settings::{GroupBounds, OffsetReset, ShareGroupSettings, value_of};
+pub use topic_name::check_topic_name;
+
+/// States of transactions.
+pub const TXN_STATE_TOPIC: &str = "__transaction_state";
+/// States of share partitions.
+pub const SHARE_STATE_TOPIC: &str = "__share_group_state";
+
+/// Resource types of DescribeConfigs and IncrementalAlterConfigs.
+pub mod resource {
+    /// A topic.
+    pub const TOPIC: i8 = 2;
+    /// A broker.
+    pub const BROKER: i8 = 4;
+    /// A group.
+    pub const GROUP: i8 = 32;
+}

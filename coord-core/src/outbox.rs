@@ -1,0 +1,125 @@
+//! What a sub-machine asks of whoever embeds it.
+//!
+//! A sub-machine changes itself at once and appends what changed; it does not wait. Whoever embeds
+//! it holds replies and envelopes back until the appends before them are durable, so nobody outside
+//! sees a state that a crash could take back.
+
+use alloc::vec::Vec;
+
+use ackord_machine::{Envelope, LogId};
+use bytes::Bytes;
+
+/// Where an answer belongs: the slot of a request, and the part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket {
+    /// The request.
+    pub slot: u64,
+    /// Which part of the request, by the order in which the request lists them.
+    pub part: u32,
+}
+
+/// One record of an internal topic: encoded key and value; no value is a tombstone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateRecord {
+    /// Record type and key.
+    pub key: Bytes,
+    /// Value version and value.
+    pub value: Option<Bytes>,
+}
+
+/// The producer in whose transaction records are appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProducerEpoch {
+    /// Producer id.
+    pub id: i64,
+    /// Producer epoch.
+    pub epoch: i16,
+}
+
+/// One thing a sub-machine wants done. `R` is the machine's reply to a client.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output<R> {
+    /// Append the records as one batch to an internal log, in a transaction where a producer is
+    /// named.
+    Append {
+        /// The log.
+        log: LogId,
+        /// The records.
+        records: Vec<StateRecord>,
+        /// The transaction they belong to.
+        producer: Option<ProducerEpoch>,
+    },
+    /// What follows must not become durable before what came before: a new storage operation.
+    Barrier,
+    /// Answer a client once everything appended so far is durable.
+    Reply {
+        /// The request and its part.
+        ticket: Ticket,
+        /// The answer.
+        reply: R,
+    },
+    /// Pass a message on.
+    Send {
+        /// The message.
+        envelope: Envelope,
+        /// `false`: when everything appended so far is durable. `true`: at once where whatever it
+        /// causes becomes durable after it (one ordered journal); else as `false`.
+        chained: bool,
+    },
+}
+
+/// Outputs in the order in which they were made.
+#[derive(Clone, Debug)]
+pub struct Outbox<R> {
+    outputs: Vec<Output<R>>,
+}
+
+impl<R> Default for Outbox<R> {
+    fn default() -> Self {
+        Outbox { outputs: Vec::new() }
+    }
+}
+
+impl<R> Outbox<R> {
+    /// An empty one.
+    pub fn new() -> Self {
+        Outbox::default()
+    }
+
+    /// See [`Output::Append`]. No records: nothing happens.
+    pub fn append(
+        &mut self,
+        log: LogId,
+        records: Vec<StateRecord>,
+        producer: Option<ProducerEpoch>,
+    ) {
+        if !records.is_empty() {
+            self.outputs.push(Output::Append { log, records, producer });
+        }
+    }
+
+    /// See [`Output::Barrier`].
+    pub fn barrier(&mut self) {
+        self.outputs.push(Output::Barrier);
+    }
+
+    /// See [`Output::Reply`].
+    pub fn reply(&mut self, ticket: Ticket, reply: R) {
+        self.outputs.push(Output::Reply { ticket, reply });
+    }
+
+    /// Sends when everything before is durable.
+    pub fn send(&mut self, envelope: Envelope) {
+        self.outputs.push(Output::Send { envelope, chained: false });
+    }
+
+    /// Sends at once where the order of the journal makes that safe.
+    pub fn send_chained(&mut self, envelope: Envelope) {
+        self.outputs.push(Output::Send { envelope, chained: true });
+    }
+
+    /// Takes all outputs.
+    pub fn take(&mut self) -> Vec<Output<R>> {
+        core::mem::take(&mut self.outputs)
+    }
+}

@@ -1,0 +1,221 @@
+//! The share coordinator of one `__share_group_state` partition.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use ackord_machine::{Body, Envelope, LogId, Now, Role};
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::str::Str;
+
+use super::records::{self, CorruptShareRecord, ShareRecord};
+use super::stage::Stages;
+use super::state::{ShareKey, ShareState};
+use crate::outbox::{Outbox, ProducerEpoch, StateRecord};
+
+/// What a share coordinator answers a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShareReply {
+    /// One partition of a TxnShareAcknowledge.
+    Staged {
+        /// NONE, or why not.
+        code: ErrorCode,
+        /// What to do about it.
+        message: Option<Str>,
+        /// The code speaks of producer or member and stands for the whole request.
+        whole_request: bool,
+    },
+}
+
+/// Settings of a share coordinator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShareCoordinatorConfig {
+    /// Updates of one share partition after which a snapshot is written
+    /// (`share.coordinator.snapshot.update.records.per.snapshot`).
+    pub updates_per_snapshot: usize,
+    /// Partitions of `__transaction_state`, to find the coordinator of a transactional id.
+    pub transaction_partitions: i32,
+}
+
+/// The machine: states by share partition, pending acknowledgements by producer.
+#[derive(Clone, Debug)]
+pub struct ShareCoordinator {
+    pub(super) partition: i32,
+    pub(super) log: LogId,
+    pub(super) config: ShareCoordinatorConfig,
+    pub(super) states: BTreeMap<ShareKey, ShareState>,
+    /// Share partitions in which a producer has something pending.
+    pub(super) by_producer: BTreeMap<i64, BTreeSet<ShareKey>>,
+    pub(super) stages: Stages,
+}
+
+impl ShareCoordinator {
+    /// Without any state; `log` is its partition of `__share_group_state`.
+    pub fn new(partition: i32, log: LogId, config: ShareCoordinatorConfig) -> Self {
+        ShareCoordinator {
+            partition,
+            log,
+            config,
+            states: BTreeMap::new(),
+            by_producer: BTreeMap::new(),
+            stages: Stages::default(),
+        }
+    }
+
+    /// The state of a share partition, if it was ever initialised.
+    pub fn state(&self, key: &ShareKey) -> Option<&ShareState> {
+        self.states.get(key)
+    }
+
+    /// All share partitions in order.
+    pub fn states(&self) -> impl Iterator<Item = (&ShareKey, &ShareState)> {
+        self.states.iter()
+    }
+
+    /// Producers that hold something here.
+    pub fn pending_producers(&self) -> impl Iterator<Item = i64> + '_ {
+        self.by_producer.keys().copied()
+    }
+
+    /// Takes a record into the state: the only way in which it changes, live and in replay.
+    /// `producer` is that of the record's batch where the batch is transactional.
+    ///
+    /// # Errors
+    /// The record cannot be decoded; nothing changed.
+    pub fn apply(
+        &mut self,
+        record: &StateRecord,
+        producer: Option<ProducerEpoch>,
+    ) -> Result<(), CorruptShareRecord> {
+        match records::decode(record)? {
+            ShareRecord::Snapshot(key, state) => self.replace(key, Some(state)),
+            ShareRecord::Tombstone(key) => self.replace(key, None),
+            ShareRecord::Update(key, update) => {
+                let state = self.states.entry(key.clone()).or_insert_with(|| update.alone());
+                match producer {
+                    Some(producer) => {
+                        for range in update.staged_by(producer) {
+                            state.stage(range);
+                        }
+                        self.by_producer.entry(producer.id).or_default().insert(key);
+                    }
+                    None => update.merge_into(state),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, key: ShareKey, state: Option<ShareState>) {
+        if let Some(old) = self.states.remove(&key) {
+            for range in &old.pending {
+                self.forget_producer(range.owner.producer_id, &key);
+            }
+        }
+        if let Some(state) = state {
+            for range in &state.pending {
+                let keys = self.by_producer.entry(range.owner.producer_id).or_default();
+                keys.insert(key.clone());
+            }
+            self.states.insert(key, state);
+        }
+    }
+
+    pub(super) fn forget_producer(&mut self, producer_id: i64, key: &ShareKey) {
+        if let Some(keys) = self.by_producer.get_mut(&producer_id) {
+            keys.remove(key);
+            if keys.is_empty() {
+                self.by_producer.remove(&producer_id);
+            }
+        }
+    }
+
+    /// Records that give an equal coordinator when applied to an empty one.
+    pub fn snapshot(&self, now: Now) -> Vec<StateRecord> {
+        self.states.iter().map(|(key, state)| records::snapshot(key, state, now.wall)).collect()
+    }
+
+    /// Writes what `change` makes of a state: an update, or a snapshot where enough updates came.
+    pub(super) fn write(
+        &mut self,
+        now: Now,
+        key: &ShareKey,
+        mut update: records::ShareUpdate,
+        out: &mut Outbox<ShareReply>,
+    ) {
+        let Some(state) = self.states.get(key) else { return };
+        update.snapshot_epoch = state.snapshot_epoch;
+        let record = if state.updates + 1 > self.config.updates_per_snapshot {
+            let mut next = state.clone();
+            update.merge_into(&mut next);
+            next.snapshot_epoch = next.snapshot_epoch.wrapping_add(1);
+            records::snapshot(key, &next, now.wall)
+        } else {
+            records::update(key, &update)
+        };
+        self.append(alloc::vec![record], None, out);
+    }
+
+    /// Applies records and appends them.
+    pub(super) fn append(
+        &mut self,
+        records: Vec<StateRecord>,
+        producer: Option<ProducerEpoch>,
+        out: &mut Outbox<ShareReply>,
+    ) {
+        for record in &records {
+            let applied = self.apply(record, producer);
+            debug_assert!(applied.is_ok(), "own records decode");
+        }
+        out.append(self.log, records, producer);
+    }
+
+    /// Takes a message from another machine.
+    pub fn handle_envelope(
+        &mut self,
+        now: Now,
+        envelope: Envelope,
+        out: &mut Outbox<ShareReply>,
+    ) {
+        let body = match envelope.body {
+            Body::InitializeShareGroupState(request) => Body::InitializeShareGroupStateReply(
+                self.initialize_all(now, &request, out),
+            ),
+            Body::ReadShareGroupState(request) => {
+                let (response, pending) = self.read_all(&request);
+                Body::ReadShareGroupStateReply { response, pending }
+            }
+            Body::WriteShareGroupState(request) => {
+                Body::WriteShareGroupStateReply(self.write_all(now, &request, out))
+            }
+            Body::DeleteShareGroupState(request) => {
+                Body::DeleteShareGroupStateReply(self.delete_all(&request, out))
+            }
+            Body::AddPartitionsToTxnReply { response, ordinal: _ } => {
+                self.verified(envelope.correlation, &response, out);
+                return;
+            }
+            Body::StageShareAcksReply(reply) => {
+                self.staged(envelope.correlation, reply, out);
+                return;
+            }
+            // Answers to what a share coordinator never asks, and requests for other roles.
+            Body::AddPartitionsToTxn(_)
+            | Body::DeleteShareGroupStateReply(_)
+            | Body::InitializeShareGroupStateReply(_)
+            | Body::ReadShareGroupStateReply { .. }
+            | Body::ResolveShareAcks(_)
+            | Body::StageShareAcks(_)
+            | Body::WriteShareGroupStateReply(_)
+            | Body::WriteTxnMarkers { .. }
+            | Body::WriteTxnMarkersReply(_) => return,
+        };
+        let correlation = envelope.correlation;
+        let answer =
+            Envelope { from: Role::Sgc(self.partition), to: envelope.from, correlation, body };
+        // Whatever a leader makes of a write it passes on only when the write is durable.
+        match answer.body {
+            Body::WriteShareGroupStateReply(_) => out.send_chained(answer),
+            _ => out.send(answer),
+        }
+    }
+}

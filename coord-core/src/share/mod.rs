@@ -1,0 +1,18 @@
+//! The share coordinator: what became of the records of share groups, as stored in
+//! `__share_group_state` (KIP-932), with acknowledgements that wait for a transaction (KIP-1289).
+
+mod coordinator;
+mod delivery_ranges;
+mod persister;
+mod records;
+mod stage;
+mod state;
+mod transaction;
+
+
+pub use coordinator::{ShareCoordinator, ShareCoordinatorConfig, ShareReply};
+pub use delivery_ranges::{Delivery, DeliveryRanges};
+pub use records::CorruptShareRecord;
+pub use stage::StageCommand;
+pub use transaction::EndMarker;
+pub use state::{ShareKey, ShareState};

@@ -1,0 +1,95 @@
+//! What the share coordinator keeps of one share partition.
+
+use alloc::vec::Vec;
+
+use ackord_machine::{PendingAck, TxnOwner};
+use ackord_proto::str::Str;
+use ackord_proto::uuid::Uuid;
+
+use super::delivery_ranges::{Delivery, DeliveryRanges};
+
+/// Names a share partition.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShareKey {
+    /// Share group.
+    pub group: Str,
+    /// Topic id.
+    pub topic: Uuid,
+    /// Partition of the topic.
+    pub partition: i32,
+}
+
+/// The durable state of a share partition: a snapshot and the updates since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShareState {
+    /// Counts snapshots.
+    pub snapshot_epoch: i32,
+    /// Rises with each initialisation; fences older leaders.
+    pub state_epoch: i32,
+    /// Newest leader epoch seen.
+    pub leader_epoch: i32,
+    /// Share-partition start offset; -1 until the leader has chosen one.
+    pub start_offset: i64,
+    /// When the state was initialised, in milliseconds since the Unix epoch.
+    pub create_timestamp: i64,
+    /// What became of the offsets from the start offset on.
+    pub deliveries: DeliveryRanges,
+    /// Ranges that a transaction holds, in the order in which they were staged.
+    pub pending: Vec<PendingAck>,
+    /// Updates since the last snapshot.
+    pub updates: usize,
+}
+
+impl ShareState {
+    /// As `InitializeShareGroupState` begins it.
+    pub fn initial(state_epoch: i32, start_offset: i64, create_timestamp: i64) -> Self {
+        ShareState {
+            snapshot_epoch: 0,
+            state_epoch,
+            leader_epoch: 0,
+            start_offset,
+            create_timestamp,
+            deliveries: DeliveryRanges::default(),
+            pending: Vec::new(),
+            updates: 0,
+        }
+    }
+
+    /// Moves the start offset forward, never back, and past what is terminal.
+    pub fn advance(&mut self, start_offset: i64) {
+        self.start_offset = self.start_offset.max(start_offset);
+        if self.start_offset < 0 {
+            return;
+        }
+        self.deliveries.drop_below(self.start_offset);
+        self.start_offset = self.deliveries.take_terminal_prefix(self.start_offset);
+    }
+
+    /// Adds a staged range; one that is there already stays as it is.
+    pub fn stage(&mut self, range: PendingAck) {
+        if !self.pending.contains(&range) {
+            self.pending.push(range);
+        }
+    }
+
+    /// Ends what `producer_id` staged under epochs up to `marker_epoch`; everything else stays.
+    pub fn complete(&mut self, producer_id: i64, marker_epoch: i16, commit: bool) {
+        let ends = |owner: TxnOwner| {
+            owner.producer_id == producer_id && owner.producer_epoch <= marker_epoch
+        };
+        let (ended, kept) = self.pending.drain(..).partition(|range| ends(range.owner));
+        self.pending = kept;
+        let ended: Vec<PendingAck> = ended;
+        for range in ended {
+            let state = if commit { committed_state(range.acknowledge_type) } else { 0 };
+            let delivery = Delivery { count: range.delivery_count, state };
+            self.deliveries.merge(range.first_offset, range.last_offset, delivery);
+        }
+        self.advance(self.start_offset);
+    }
+}
+
+/// Delivery state after commit: accept acknowledges; reject and gap archive.
+fn committed_state(acknowledge_type: i8) -> i8 {
+    if acknowledge_type == 1 { 2 } else { 4 }
+}

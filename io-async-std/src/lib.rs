@@ -1,0 +1,1 @@
+//! The broker and the client on async-std.

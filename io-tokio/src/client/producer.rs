@@ -1,0 +1,183 @@
+//! The transactional producer, and the acknowledger that is one without records.
+
+use ackord_client_core as core;
+use ackord_client_core::{
+    ClientError, ProducerCommand, ProducerConfig, ProducerOutput, RecordHeader,
+    ShareAcknowledgements, ShareGroupMetadata,
+};
+use ackord_proto::str::Str;
+use bytes::Bytes;
+
+use super::ANOTHER;
+use super::driver::{Handle, random_seed};
+
+/// A record to send.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProducerRecord {
+    /// Topic.
+    pub topic: Str,
+    /// Partition; `None` chooses by key (murmur2, as Kafka) or in turn.
+    pub partition: Option<i32>,
+    /// Key.
+    pub key: Option<Bytes>,
+    /// Value; `None` is a tombstone.
+    pub value: Option<Bytes>,
+    /// Headers.
+    pub headers: Vec<RecordHeader>,
+}
+
+impl ProducerRecord {
+    /// A record without a key.
+    pub fn new(topic: impl Into<Str>, value: impl Into<Bytes>) -> Self {
+        ProducerRecord {
+            topic: topic.into(),
+            value: Some(value.into()),
+            ..Default::default()
+        }
+    }
+}
+
+/// Where a record was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordMetadata {
+    /// Partition.
+    pub partition: i32,
+    /// Offset; -1 where the broker knew the record already and no longer says where.
+    pub offset: i64,
+}
+
+/// The transactional producer; errors say what to do next.
+#[derive(Debug)]
+pub struct Producer(Handle<core::Producer>);
+
+impl Producer {
+    /// Starts its task on the current runtime.
+    pub fn new(config: ProducerConfig) -> Self {
+        Producer(Handle::new(core::Producer::new(config, random_seed())))
+    }
+
+    /// See [`ProducerCommand::InitTransactions`].
+    pub async fn init_transactions(&self) -> Result<(), ClientError> {
+        self.0
+            .call(ProducerCommand::InitTransactions)
+            .await
+            .map(|_| ())
+    }
+
+    /// See [`ProducerCommand::BeginTransaction`].
+    pub async fn begin_transaction(&self) -> Result<(), ClientError> {
+        self.0
+            .call(ProducerCommand::BeginTransaction)
+            .await
+            .map(|_| ())
+    }
+
+    /// Sends at once, without being awaited; the future tells where the record was stored.
+    pub fn send(
+        &self,
+        record: ProducerRecord,
+    ) -> impl Future<Output = Result<RecordMetadata, ClientError>> + Send + use<> {
+        let ProducerRecord {
+            topic,
+            partition,
+            key,
+            value,
+            headers,
+        } = record;
+        let sent = self.0.call(ProducerCommand::Send {
+            topic,
+            partition,
+            key,
+            value,
+            headers,
+        });
+        async {
+            match sent.await? {
+                ProducerOutput::Sent { partition, offset } => {
+                    Ok(RecordMetadata { partition, offset })
+                }
+                ProducerOutput::Done => Err(ANOTHER),
+            }
+        }
+    }
+
+    /// See [`ProducerCommand::SendShareAcksToTransaction`].
+    pub async fn send_share_acks_to_transaction(
+        &self,
+        acknowledgements: ShareAcknowledgements,
+        group: ShareGroupMetadata,
+    ) -> Result<(), ClientError> {
+        let command = ProducerCommand::SendShareAcksToTransaction {
+            acknowledgements,
+            group,
+        };
+        self.0.call(command).await.map(|_| ())
+    }
+
+    /// See [`ProducerCommand::Flush`].
+    pub async fn flush(&self) -> Result<(), ClientError> {
+        self.0.call(ProducerCommand::Flush).await.map(|_| ())
+    }
+
+    /// See [`ProducerCommand::CommitTransaction`].
+    pub async fn commit_transaction(&self) -> Result<(), ClientError> {
+        self.0
+            .call(ProducerCommand::CommitTransaction)
+            .await
+            .map(|_| ())
+    }
+
+    /// See [`ProducerCommand::AbortTransaction`].
+    pub async fn abort_transaction(&self) -> Result<(), ClientError> {
+        self.0
+            .call(ProducerCommand::AbortTransaction)
+            .await
+            .map(|_| ())
+    }
+
+    /// Aborts what is open and closes.
+    pub async fn close(self) -> Result<(), ClientError> {
+        self.0.close(ProducerCommand::Close).await
+    }
+}
+
+/// Acknowledges records of a share group in transactions of their own, for applications whose output
+/// goes elsewhere (KIP-1289).
+#[derive(Debug)]
+pub struct TransactionalShareAcknowledger(Producer);
+
+impl TransactionalShareAcknowledger {
+    /// Starts its task on the current runtime.
+    pub fn new(config: ProducerConfig) -> Self {
+        TransactionalShareAcknowledger(Producer::new(config))
+    }
+
+    /// First call; see [`ProducerCommand::InitTransactions`].
+    pub async fn init_transactions(&self) -> Result<(), ClientError> {
+        self.0.init_transactions().await
+    }
+
+    /// Begins, binds and commits. After an abortable error nothing is acknowledged; call
+    /// [`abort_acknowledgements`](Self::abort_acknowledgements) before the next.
+    pub async fn commit_acknowledgements(
+        &self,
+        acknowledgements: ShareAcknowledgements,
+        group: ShareGroupMetadata,
+    ) -> Result<(), ClientError> {
+        self.0.begin_transaction().await?;
+        self.0
+            .send_share_acks_to_transaction(acknowledgements, group)
+            .await?;
+        self.0.commit_transaction().await
+    }
+
+    /// Gives back what the open transaction holds.
+    pub async fn abort_acknowledgements(&self) -> Result<(), ClientError> {
+        self.0.abort_transaction().await
+    }
+
+    /// Aborts what is open and closes.
+    pub async fn close(self) -> Result<(), ClientError> {
+        self.0.close().await
+    }
+}

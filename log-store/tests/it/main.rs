@@ -1,0 +1,5 @@
+//! The store from outside.
+
+mod common;
+mod crash;
+mod keeps;

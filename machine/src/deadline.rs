@@ -1,0 +1,37 @@
+//! When to come back, and why.
+
+use core::fmt;
+
+use crate::MonoTime;
+
+/// The earliest moment at which a machine has to be called again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline {
+    /// On the monotonic clock.
+    pub at: MonoTime,
+    /// What is due then, for people and snapshots.
+    pub reason: DeadlineReason,
+}
+
+impl fmt::Display for Deadline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.at, self.reason)
+    }
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DeadlineReason {
+    /// The acquisition lock of a record ends (KIP-932).
+    AcquisitionLock,
+    /// Effects are queued and want to be popped.
+    EffectsQueued,
+    /// A waiting Fetch or ShareFetch is answered with what there is.
+    FetchWait,
+    /// A request to another machine was not answered and is sent again.
+    Retry,
+    /// A member of a share group has not sent a heartbeat.
+    MemberSession,
+    /// An ongoing transaction is aborted (`transaction.timeout.ms`).
+    TransactionTimeout,
+}

@@ -1,0 +1,213 @@
+//! Messages between machines.
+//!
+//! Machines that may live on different nodes talk only through envelopes. The bodies are Kafka's own
+//! requests between brokers wherever there is one; ours are only the two that carry a staged
+//! acknowledgement between the share coordinator and the leader of the partition (KIP-1289). Whoever
+//! routes them may delay, lose or repeat them: a request is sent again until it is answered, and
+//! every handler takes a repeat.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::{
+    AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, DeleteShareGroupStateRequest,
+    DeleteShareGroupStateResponse, InitializeShareGroupStateRequest,
+    InitializeShareGroupStateResponse, ReadShareGroupStateRequest, ReadShareGroupStateResponse,
+    WriteShareGroupStateRequest, WriteShareGroupStateResponse, WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+};
+use ackord_proto::str::Str;
+
+use crate::LogId;
+
+/// Who a message is from or for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The group coordinator of a share group.
+    Group(Str),
+    /// The leader of a partition: its log, and the share partitions of all groups on it.
+    Leader(LogId),
+    /// The share coordinator of one `__share_group_state` partition.
+    Sgc(i32),
+    /// The transaction coordinator of one `__transaction_state` partition.
+    Tc(i32),
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Role::Group(group) => write!(f, "group({group})"),
+            Role::Leader(log) => write!(f, "leader({log})"),
+            Role::Sgc(partition) => write!(f, "sgc({partition})"),
+            Role::Tc(partition) => write!(f, "tc({partition})"),
+        }
+    }
+}
+
+/// A request or an answer on its way between two machines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Envelope {
+    /// Sender.
+    pub from: Role,
+    /// Receiver.
+    pub to: Role,
+    /// Chosen by the sender of the request, returned in the answer.
+    pub correlation: u64,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What an envelope says. Names that end in `Reply` answer the name before them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// A leader or share coordinator registers or verifies partitions in a transaction (KIP-890).
+    AddPartitionsToTxn(AddPartitionsToTxnRequest),
+    /// With the ordinal of the transaction, which its markers carry too.
+    AddPartitionsToTxnReply {
+        /// Kafka's answer.
+        response: AddPartitionsToTxnResponse,
+        /// Tells this transaction from others of the same producer epoch; 0 where there is none.
+        ordinal: i64,
+    },
+    /// A group coordinator has share partitions forgotten.
+    DeleteShareGroupState(DeleteShareGroupStateRequest),
+    /// Kafka's answer.
+    DeleteShareGroupStateReply(DeleteShareGroupStateResponse),
+    /// A group coordinator has share partitions begun.
+    InitializeShareGroupState(InitializeShareGroupStateRequest),
+    /// Kafka's answer.
+    InitializeShareGroupStateReply(InitializeShareGroupStateResponse),
+    /// A leader loads a share partition.
+    ReadShareGroupState(ReadShareGroupStateRequest),
+    /// Kafka's answer, with the ranges that transactions hold.
+    ReadShareGroupStateReply {
+        /// Kafka's answer.
+        response: ReadShareGroupStateResponse,
+        /// Ranges in TX_PENDING with their owners.
+        pending: Vec<PendingAck>,
+    },
+    /// A share coordinator tells a leader how a transaction ended.
+    ResolveShareAcks(ResolveShareAcks),
+    /// A share coordinator asks a leader to hold records for a transaction.
+    StageShareAcks(StageShareAcks),
+    /// The leader's verdict.
+    StageShareAcksReply(StageShareAcksReply),
+    /// A leader stores what became of its records.
+    WriteShareGroupState(WriteShareGroupStateRequest),
+    /// Kafka's answer.
+    WriteShareGroupStateReply(WriteShareGroupStateResponse),
+    /// A transaction coordinator ends a transaction.
+    WriteTxnMarkers {
+        /// Kafka's request.
+        request: WriteTxnMarkersRequest,
+        /// The transaction that the markers end.
+        ordinal: i64,
+    },
+    /// Kafka's answer.
+    WriteTxnMarkersReply(WriteTxnMarkersResponse),
+}
+
+/// The transaction that holds a record: its producer id and the epoch under which it staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TxnOwner {
+    /// Producer id.
+    pub producer_id: i64,
+    /// Producer epoch of the stage.
+    pub producer_epoch: i16,
+}
+
+impl fmt::Display for TxnOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "producer {} epoch {}", self.producer_id, self.producer_epoch)
+    }
+}
+
+/// A range that a transaction holds in TX_PENDING.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingAck {
+    /// First offset.
+    pub first_offset: i64,
+    /// Last offset.
+    pub last_offset: i64,
+    /// 0 gap, 1 accept, 3 reject: what commit makes of it.
+    pub acknowledge_type: i8,
+    /// How often the records were delivered.
+    pub delivery_count: i16,
+    /// The transaction.
+    pub owner: TxnOwner,
+}
+
+/// One range of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StagedRange {
+    /// First offset.
+    pub first_offset: i64,
+    /// Last offset.
+    pub last_offset: i64,
+    /// 0 gap, 1 accept, 3 reject.
+    pub acknowledge_type: i8,
+    /// The count with which the range was acquired; `None` where the caller does not say (v0).
+    pub delivery_count: Option<i16>,
+}
+
+/// Asks a leader to move records from ACQUIRED to TX_PENDING, all or none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageShareAcks {
+    /// Share group.
+    pub group: Str,
+    /// The transaction.
+    pub owner: TxnOwner,
+    /// The member that acquired the records; `None` accepts any (v0).
+    pub member: Option<Str>,
+    /// Ascending, without overlap.
+    pub ranges: Vec<StagedRange>,
+    /// An error of the member itself (unknown, stale epoch). It counts only where the stage is not
+    /// the repetition of one that succeeded.
+    pub member_error: ErrorCode,
+}
+
+/// A leader's verdict on a stage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageShareAcksReply {
+    /// What happened.
+    pub verdict: StageVerdict,
+    /// State epoch under which the leader holds the share partition.
+    pub state_epoch: i32,
+    /// Leader epoch of the share partition.
+    pub leader_epoch: i32,
+}
+
+/// How a stage ended at the leader.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StageVerdict {
+    /// Held before by the same transaction with the same types: nothing to store.
+    Repeated,
+    /// Refused; nothing changed.
+    Refused {
+        /// Kafka's code.
+        code: ErrorCode,
+        /// What to do about it, for people.
+        message: Str,
+        /// The code speaks of the member and stands for the whole request.
+        whole_request: bool,
+    },
+    /// Held now; the ranges to store, with their delivery counts.
+    Staged(Vec<PendingAck>),
+}
+
+/// Tells a leader that a transaction has ended, durably.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResolveShareAcks {
+    /// Share group.
+    pub group: Str,
+    /// Producer id whose records end.
+    pub producer_id: i64,
+    /// Epoch of the marker; stages under older epochs (transaction version 2) or up to this one
+    /// (version 1) end with it.
+    pub marker_epoch: i16,
+    /// Transaction version 2: strictly older epochs only.
+    pub strict: bool,
+    /// Commit or abort.
+    pub commit: bool,
+}

@@ -1,0 +1,184 @@
+//! The thread that owns the core.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ackord_coord_core::contract::{AdminCommand, Event, Input};
+use ackord_machine::{Deadline, DeadlineReason, MonoTime, Now};
+
+use crate::clock::Clock;
+use crate::core::Core;
+use crate::host::Shared;
+use crate::inbox::Item;
+use crate::phase::Phase;
+use crate::router::Router;
+
+/// A clean stop takes no longer than this before the store is closed.
+const DRAIN_MILLIS: i64 = 1500;
+/// So many inputs are handled before their effects are carried out.
+const BATCH: usize = 256;
+
+/// See the module.
+pub(crate) struct CoreThread<C> {
+    core: C,
+    clock: Clock,
+    router: Router,
+    shared: Arc<Shared>,
+    course: Course,
+}
+
+/// How far a stop is.
+#[derive(Clone, Debug)]
+enum Course {
+    Running,
+    /// The core finishes what is under way.
+    Draining {
+        until: MonoTime,
+    },
+    /// The core has finished; replies go out to the connections that are left.
+    Flushing {
+        until: MonoTime,
+    },
+    Ended(Result<(), String>),
+}
+
+impl<C: Core> CoreThread<C> {
+    pub(crate) fn new(core: C, clock: Clock, router: Router, shared: Arc<Shared>) -> Self {
+        CoreThread {
+            core,
+            clock,
+            router,
+            shared,
+            course: Course::Running,
+        }
+    }
+
+    /// Drives the core until the end, then closes the store.
+    pub(crate) fn run(mut self) -> Result<(), String> {
+        self.effects(self.clock.now());
+        let result = loop {
+            if let Course::Ended(result) = &self.course {
+                break result.clone();
+            }
+            let mut items = self.shared.inbox.take(self.timeout());
+            let mut now = self.clock.now();
+            while !items.is_empty() {
+                let batch = items.len().min(BATCH);
+                items.drain(..batch).for_each(|item| self.item(now, item));
+                self.effects(now);
+                now = self.clock.now();
+            }
+            if self
+                .core
+                .next_deadline()
+                .is_some_and(|deadline| deadline.at <= now.mono)
+            {
+                self.input(now, Input::Timeout);
+                self.effects(now);
+            }
+            self.advance(now);
+        };
+        self.router.close();
+        result
+    }
+
+    /// How long to sleep; `None` means until something comes.
+    fn timeout(&self) -> Option<Duration> {
+        let own = match self.course {
+            Course::Draining { until } | Course::Flushing { until } => Some(Deadline {
+                at: until,
+                reason: DeadlineReason::EffectsQueued,
+            }),
+            Course::Running | Course::Ended(_) => None,
+        };
+        let next = self.core.next_deadline().into_iter().chain(own).min();
+        next.map(|deadline| self.clock.until(deadline))
+    }
+
+    fn item(&mut self, now: Now, item: Item) {
+        match item {
+            Item::Drain => self.drain(now),
+            Item::Input(Input::Closed { conn }) => {
+                self.router.closed(conn);
+                self.input(now, Input::Closed { conn });
+                self.shared.connection_ended();
+            }
+            Item::Input(input) => self.input(now, input),
+            Item::Opened { conn, host, link } => {
+                if let Course::Flushing { .. } = self.course {
+                    link.close();
+                }
+                self.router.opened(conn, link);
+                self.input(now, Input::Opened { conn, host });
+            }
+        }
+    }
+
+    fn input(&mut self, now: Now, input: Input) {
+        if let Err(misuse) = self.core.handle(now, input) {
+            self.shared
+                .logger
+                .error(format_args!("the core refused an input: {misuse}"));
+        }
+    }
+
+    fn effects(&mut self, now: Now) {
+        while let Some(effect) = self.core.poll_effect() {
+            if let Some(event) = self.router.route(effect) {
+                self.event(now, event);
+            }
+        }
+        self.router.flush();
+    }
+
+    fn event(&mut self, now: Now, event: Event) {
+        match event {
+            Event::Drained => self.flush(now),
+            Event::Ready => self.shared.phase.advance(Phase::Serving),
+            Event::RecoveryFailed(what) => {
+                self.course = Course::Ended(Err(format!(
+                    "the stored state cannot be used ({what}); restore the data directory from a \
+                     copy, or move it away to start with an empty one"
+                )));
+            }
+            Event::Warning(text) => self.shared.logger.warn(text),
+        }
+    }
+
+    fn drain(&mut self, now: Now) {
+        if let Course::Running = self.course {
+            self.course = Course::Draining {
+                until: now.mono.plus_millis(DRAIN_MILLIS),
+            };
+            self.shared.phase.advance(Phase::Draining);
+            self.input(now, Input::Admin(AdminCommand::Drain));
+        }
+    }
+
+    fn flush(&mut self, now: Now) {
+        let until = match self.course {
+            Course::Draining { until } => until,
+            Course::Running => now.mono.plus_millis(DRAIN_MILLIS),
+            Course::Flushing { .. } | Course::Ended(_) => return,
+        };
+        self.course = Course::Flushing { until };
+        self.router.close_all();
+    }
+
+    /// Ends a stop that is complete or takes too long.
+    fn advance(&mut self, now: Now) {
+        let (until, complete) = match self.course {
+            Course::Draining { until } => (until, false),
+            Course::Flushing { until } => (until, !self.router.has_connections()),
+            Course::Running | Course::Ended(_) => return,
+        };
+        if complete {
+            self.course = Course::Ended(Ok(()));
+        } else if until <= now.mono {
+            self.shared
+                .logger
+                .warn("the clean stop took too long and is cut short");
+            self.course = Course::Ended(Ok(()));
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A running broker.
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use ackord_coord_core::contract::{ConnId, Input};
+use ackord_log_store::{LogStore, StoreEvent};
+use ackord_machine::Limits;
+
+use crate::clock::Clock;
+use crate::connection::Connection;
+use crate::core::Core;
+use crate::core_thread::CoreThread;
+use crate::flags::Durability;
+use crate::inbox::{Inbox, Item};
+use crate::link::Link;
+use crate::logging::Logger;
+use crate::phase::{self, Phase, PhaseCell};
+use crate::router::Router;
+use crate::start::StartError;
+
+/// Connections above the limit of the core that are still handed to it, so that it can refuse them
+/// in its own way.
+const REFUSED_AT_ONCE: usize = 64;
+
+/// A handle to a running broker; clones are the same broker.
+#[derive(Clone, Debug)]
+pub struct Host {
+    shared: Arc<Shared>,
+}
+
+/// What the threads and tasks of a broker have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) inbox: Inbox,
+    pub(crate) phase: PhaseCell,
+    pub(crate) logger: Logger,
+    pub(crate) frame_bytes: usize,
+    next: AtomicU64,
+    open: AtomicUsize,
+    most_open: usize,
+}
+
+impl Shared {
+    /// The core knows that a connection is gone.
+    pub(crate) fn connection_ended(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Host {
+    /// Opens the store, then starts the thread of the core that `make` gives.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`], whose text is meant for the operator.
+    pub fn start<C: Core>(
+        dir: &Path,
+        durability: Durability,
+        limits: &Limits,
+        logger: Logger,
+        make: impl FnOnce(ackord_machine::Now) -> Result<C, String>,
+    ) -> Result<Host, StartError> {
+        let shared = Arc::new(Shared {
+            inbox: Inbox::default(),
+            phase: PhaseCell::new(),
+            logger,
+            frame_bytes: limits.frame_bytes,
+            next: AtomicU64::new(1),
+            open: AtomicUsize::new(0),
+            most_open: limits.connections.saturating_add(REFUSED_AT_ONCE),
+        });
+        let answered = shared.clone();
+        let events = move |event| match event {
+            StoreEvent::Completed(completion) => {
+                answered
+                    .inbox
+                    .push(Item::Input(Input::Completed(completion)));
+            }
+            StoreEvent::Warning(text) => answered.logger.error(text),
+        };
+        let store = LogStore::open(dir, durability.into(), events).map_err(StartError::Store)?;
+        let clock = Clock::new();
+        let core = make(clock.now()).map_err(StartError::Config)?;
+        let router = Router::new(store, logger);
+        let thread = CoreThread::new(core, clock, router, shared.clone());
+        let ended = shared.clone();
+        let work = move || {
+            let result = catch_unwind(AssertUnwindSafe(|| thread.run()));
+            let result = result.unwrap_or_else(|panic| Err(panicked(&*panic)));
+            ended.phase.advance(Phase::Finished(result));
+        };
+        thread::Builder::new()
+            .name("core".into())
+            .spawn(work)
+            .map_err(StartError::Thread)?;
+        Ok(Host { shared })
+    }
+
+    /// Takes an accepted connection in; `peer` is its address without the port. `None`: too many
+    /// are open, or the broker stops; drop the socket.
+    pub fn open(&self, peer: String) -> Option<Connection> {
+        if !phase::is_serving(&self.shared.phase.get()) {
+            return None;
+        }
+        if self.shared.open.fetch_add(1, Ordering::Relaxed) >= self.shared.most_open {
+            self.shared.connection_ended();
+            self.shared.logger.warn(format_args!(
+                "too many connections; one of {peer} is refused"
+            ));
+            return None;
+        }
+        let conn = ConnId(self.shared.next.fetch_add(1, Ordering::Relaxed));
+        let link = Arc::new(Link::default());
+        self.shared
+            .logger
+            .debug(format_args!("{conn} is open, from {peer}"));
+        self.shared.inbox.push(Item::Opened {
+            conn,
+            host: peer,
+            link: link.clone(),
+        });
+        Some(Connection::new(conn, self.shared.clone(), link))
+    }
+
+    /// Where an adapter says what it met.
+    pub fn logger(&self) -> Logger {
+        self.shared.logger
+    }
+
+    /// Asks for a clean stop; returns at once.
+    pub fn drain(&self) {
+        self.shared.inbox.push(Item::Drain);
+    }
+
+    /// Ends when no connection is to be accepted any more.
+    pub async fn stopping(&self) {
+        poll_fn(|context| self.shared.phase.poll(context, phase::is_stopping)).await;
+    }
+
+    /// Ends when the core is gone and the store is closed.
+    pub async fn finished(&self) {
+        poll_fn(|context| self.shared.phase.poll(context, phase::is_finished)).await;
+    }
+
+    /// Waits, on a thread, until the core has recovered; `false` where it stopped instead.
+    pub fn wait_ready(&self) -> bool {
+        let reached = |phase: &Phase| *phase != Phase::Starting;
+        phase::is_serving(&self.shared.phase.wait(None, reached))
+    }
+
+    /// Waits, on a thread, until the store is closed or the time is over; then `None`.
+    pub fn wait_finished(&self, timeout: Option<Duration>) -> Option<Result<(), String>> {
+        match self.shared.phase.wait(timeout, phase::is_finished) {
+            Phase::Finished(result) => Some(result),
+            Phase::Starting | Phase::Serving | Phase::Draining => None,
+        }
+    }
+}
+
+impl From<Durability> for ackord_log_store::Durability {
+    fn from(durability: Durability) -> Self {
+        match durability {
+            Durability::Memory => ackord_log_store::Durability::Memory,
+            Durability::Os => ackord_log_store::Durability::Os,
+            Durability::Sync => ackord_log_store::Durability::Sync,
+        }
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!(
+        "the core stopped because of a mistake in it ({}); what was acknowledged is kept, start \
+         the broker again and report this",
+        text.unwrap_or("no text")
+    )
+}

@@ -1,0 +1,47 @@
+//! The host that the servers share: flags, `server.properties`, the thread of the core, the store.
+//!
+//! A server is this crate and an adapter. The adapter knows one thing: how its runtime accepts,
+//! reads and writes. For each connection it gives a [`Stream`] to [`Connection::serve`] and polls
+//! the future; everything else happens here, on threads, without a runtime:
+//!
+//! - [`run`] reads flags and files, binds the port, starts the host, prints the ready line, hands
+//!   the listener to the adapter, and stops cleanly on SIGTERM and SIGINT;
+//! - [`Host`] owns the thread of the [`Core`]: one inbox, both clocks, one timer;
+//! - the store answers into the same inbox.
+//!
+//! Nothing between them grows without a bound: a connection has one frame under way for each read
+//! credit of the core, the store one completion for each operation of the core, and [`Host::open`]
+//! refuses connections above the limit.
+#![forbid(unsafe_code)]
+
+mod address;
+mod broker;
+mod clock;
+mod connection;
+mod core;
+mod core_thread;
+mod flags;
+mod host;
+mod inbox;
+mod incoming;
+mod link;
+mod logging;
+mod phase;
+mod properties;
+mod router;
+mod run;
+mod settings;
+mod signals;
+mod start;
+
+pub use self::broker::broker;
+pub use self::core::Core;
+pub use address::{Address, AddressError};
+pub use connection::{Connection, Stream};
+pub use flags::{Cli, Command, Durability, ServeFlags};
+pub use host::Host;
+pub use logging::{Level, Logger};
+pub use properties::{PropertiesError, parse as parse_properties};
+pub use run::run;
+pub use settings::{Settings, SettingsError};
+pub use start::{StartError, Startup};

@@ -1,0 +1,249 @@
+//! The share partition itself: its offsets, loading, and how a change is made up.
+
+use alloc::vec::Vec;
+
+use ackord_machine::{MonoTime, PendingAck};
+
+use crate::window::{Hold, Record, Staged, Window};
+use crate::{Change, Config, RangeView, RecordEvent, RecordState, Span, StateBatch};
+
+/// The delivery state of one topic partition for one share group.
+///
+/// Every method decides and applies at once. The caller stores what a [`Change`] says and answers
+/// only then; where storing fails, it throws the share partition away and [loads](Self::load) it.
+#[derive(Clone, Debug)]
+pub struct SharePartition {
+    pub(crate) config: Config,
+    pub(crate) window: Window,
+    /// The log has nothing below this offset.
+    pub(crate) log_start: i64,
+    /// The start offset of the last change.
+    reported_start: i64,
+}
+
+/// What an operation has touched so far.
+#[derive(Debug, Default)]
+pub(crate) struct Touched {
+    spans: Vec<Span>,
+    available: bool,
+}
+
+impl SharePartition {
+    /// A share partition that has delivered nothing; `start_offset` is where it begins.
+    pub fn new(config: Config, start_offset: i64) -> Self {
+        SharePartition {
+            config,
+            window: Window::new(start_offset),
+            log_start: start_offset,
+            reported_start: start_offset,
+        }
+    }
+
+    /// From what a share coordinator stores. Offsets between stored batches are AVAILABLE, records
+    /// that were acquired are AVAILABLE, records in `pending` stay with their transaction.
+    pub fn load(
+        config: Config,
+        start_offset: i64,
+        batches: &[StateBatch],
+        pending: &[PendingAck],
+    ) -> Self {
+        let mut loaded = SharePartition::new(config, start_offset);
+        let window = &mut loaded.window;
+        let lasts = batches.iter().map(|batch| batch.last);
+        let lasts = lasts.chain(pending.iter().map(|ack| ack.last_offset));
+        if let Some(last) = lasts.filter(|last| *last < i64::MAX).max() {
+            window.append(last, Record::free(RecordState::Available, 0));
+        }
+        for batch in batches {
+            // A stored TX_PENDING without its transaction could never end.
+            let state = match batch.state {
+                RecordState::Acquired | RecordState::TxPending => RecordState::Available,
+                state => state,
+            };
+            let record = Record::free(state, batch.delivery_count);
+            window.update(Span::new(batch.first, batch.last), |_, _| {
+                Some(record.clone())
+            });
+        }
+        for ack in pending {
+            let record = Record {
+                state: RecordState::TxPending,
+                delivery_count: ack.delivery_count,
+                hold: Hold::Transaction(Staged {
+                    owner: ack.owner,
+                    acknowledge_type: ack.acknowledge_type,
+                    lock: None,
+                }),
+            };
+            let span = Span::new(ack.first_offset, ack.last_offset);
+            window.update(span, |_, _| Some(record.clone()));
+        }
+        window.advance();
+        loaded
+    }
+
+    /// The configuration in force.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// A new configuration. Locks keep the deadline that they were given.
+    pub fn set_config(&mut self, config: Config) {
+        self.config = config;
+    }
+
+    /// First offset that is not done (SPSO).
+    pub fn start_offset(&self) -> i64 {
+        self.window.start()
+    }
+
+    /// Offset behind the last one that is known (SPEO).
+    pub fn end_offset(&self) -> i64 {
+        self.window.end()
+    }
+
+    /// Where to read next: the first AVAILABLE offset, else the end.
+    pub fn next_fetch_offset(&self) -> i64 {
+        if self.window.count(RecordState::Available) == 0 {
+            return self.window.end();
+        }
+        self.window
+            .iter()
+            .find(|(_, record)| record.state == RecordState::Available)
+            .map_or(self.window.end(), |(span, _)| span.first)
+    }
+
+    /// Whether a fetch can give a member anything: an AVAILABLE record, or room for new ones.
+    pub fn can_acquire(&self) -> bool {
+        self.window.count(RecordState::Available) > 0 || self.window.len() < self.max_record_locks()
+    }
+
+    /// Records that a member or a transaction holds.
+    pub fn in_flight(&self) -> i64 {
+        self.window.count(RecordState::Acquired) + self.window.count(RecordState::TxPending)
+    }
+
+    /// Records that a transaction holds.
+    pub fn pending_count(&self) -> i64 {
+        self.window.count(RecordState::TxPending)
+    }
+
+    /// Records at or above the start offset that are done (KIP-1226).
+    pub fn delivery_complete_count(&self) -> i32 {
+        let done =
+            self.window.count(RecordState::Acknowledged) + self.window.count(RecordState::Archived);
+        i32::try_from(done).unwrap_or(i32::MAX)
+    }
+
+    /// The window from start to end, ascending, without a gap.
+    pub fn ranges(&self) -> impl Iterator<Item = RangeView<'_>> {
+        self.window.iter().map(|(span, record)| {
+            let staged = record.staged();
+            let before = staged.and_then(|staged| staged.lock.as_ref());
+            RangeView {
+                first: span.first,
+                last: span.last,
+                state: record.state,
+                delivery_count: record.delivery_count,
+                member: record.lock().or(before).map(|lock| &lock.member),
+                owner: staged.map(|staged| staged.owner),
+                acknowledge_type: staged.map(|staged| staged.acknowledge_type),
+                deadline: record.lock().map(|lock| lock.deadline),
+            }
+        })
+    }
+
+    /// When the next acquisition lock ends.
+    pub fn next_expiry(&self) -> Option<MonoTime> {
+        self.window.next_lock().map(|(deadline, _)| deadline)
+    }
+
+    pub(crate) fn max_record_locks(&self) -> i64 {
+        i64::try_from(self.config.max_record_locks).unwrap_or(i64::MAX)
+    }
+
+    /// Lets `decide` name an event for each range in `span`, and who holds the records after it. No
+    /// range that it sees lies across the start of the log.
+    pub(crate) fn apply(
+        &mut self,
+        span: Span,
+        touched: &mut Touched,
+        mut decide: impl FnMut(Span, &Record) -> Option<(RecordEvent, Hold)>,
+    ) {
+        let below = Span::new(span.first, span.last.min(self.log_start.saturating_sub(1)));
+        let above = Span::new(span.first.max(self.log_start), span.last);
+        for part in [below, above] {
+            self.window.update(part, |span, record| {
+                let (event, hold) = decide(span, record)?;
+                let next = record.after(event, hold)?;
+                touched.note(span, next.state);
+                Some(next)
+            });
+        }
+    }
+
+    /// The change that `touched` amounts to; moves the start offset.
+    pub(crate) fn change(&mut self, touched: Touched) -> Change {
+        let batches = self.state_batches(touched.spans);
+        self.window.advance();
+        let start_offset = self.window.start();
+        let start_moved = start_offset != self.reported_start;
+        self.reported_start = start_offset;
+        Change {
+            batches,
+            start_offset,
+            start_moved,
+            available_again: touched.available || (start_moved && self.can_acquire()),
+            delivery_complete_count: self.delivery_complete_count(),
+            refused: None,
+        }
+    }
+
+    fn state_batches(&self, mut spans: Vec<Span>) -> Vec<StateBatch> {
+        spans.sort_unstable();
+        let mut batches: Vec<StateBatch> = Vec::new();
+        let mut from = i64::MIN;
+        for span in spans {
+            // Spans may overlap: an operation can touch a record twice.
+            let rest = Span::new(span.first.max(from), span.last);
+            for (part, record) in self.window.overlapping(rest) {
+                push_joined(
+                    &mut batches,
+                    StateBatch {
+                        first: part.first,
+                        last: part.last,
+                        state: record.state,
+                        delivery_count: record.delivery_count,
+                    },
+                );
+            }
+            from = from.max(span.last.saturating_add(1));
+        }
+        batches.retain(|batch| batch.state != RecordState::Acquired);
+        batches
+    }
+}
+
+impl Touched {
+    /// `span` is in `state` now.
+    pub(crate) fn note(&mut self, span: Span, state: RecordState) {
+        self.available |= state == RecordState::Available;
+        // Locks live in memory only, so a renewal leaves nothing to store.
+        if state != RecordState::Acquired {
+            self.spans.push(span);
+        }
+    }
+}
+
+fn push_joined(batches: &mut Vec<StateBatch>, next: StateBatch) {
+    match batches.last_mut() {
+        Some(last)
+            if last.last.checked_add(1) == Some(next.first)
+                && last.state == next.state
+                && last.delivery_count == next.delivery_count =>
+        {
+            last.last = next.last;
+        }
+        _ => batches.push(next),
+    }
+}

@@ -1,0 +1,275 @@
+//! The in-flight window: what is known of each offset between start and end, kept as ranges of equal
+//! records, so that cost follows the number of ranges and not of records.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use ackord_machine::{MonoTime, TxnOwner};
+use ackord_proto::str::Str;
+
+use crate::{RecordEvent, RecordState, Span};
+
+/// What is known of one record. Neighbours with equal records form one range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) state: RecordState,
+    pub(crate) delivery_count: i16,
+    pub(crate) hold: Hold,
+}
+
+/// Who holds a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    Nobody,
+    Member(Lock),
+    Transaction(Staged),
+}
+
+/// An acquisition lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lock {
+    pub(crate) member: Str,
+    pub(crate) deadline: MonoTime,
+}
+
+/// The hold of a transaction, and the lock that it stopped. There is none after a load, or once the
+/// member has gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Staged {
+    pub(crate) owner: TxnOwner,
+    pub(crate) acknowledge_type: i8,
+    pub(crate) lock: Option<Lock>,
+}
+
+impl Record {
+    pub(crate) const fn free(state: RecordState, delivery_count: i16) -> Self {
+        Record {
+            state,
+            delivery_count,
+            hold: Hold::Nobody,
+        }
+    }
+
+    /// The record after `event`, held by `hold`; `None` where the table refuses.
+    pub(crate) fn after(&self, event: RecordEvent, hold: Hold) -> Option<Record> {
+        let state = self.state.transition(event).ok()?;
+        Some(Record {
+            state,
+            delivery_count: self.delivery_count,
+            hold,
+        })
+    }
+
+    /// Acquired by `member`, and the lock has not run out at `now`.
+    pub(crate) fn is_held_by(&self, member: &Str, now: MonoTime) -> bool {
+        self.lock()
+            .is_some_and(|lock| lock.member == *member && lock.deadline > now)
+    }
+
+    pub(crate) fn lock(&self) -> Option<&Lock> {
+        match &self.hold {
+            Hold::Member(lock) => Some(lock),
+            Hold::Nobody | Hold::Transaction(_) => None,
+        }
+    }
+
+    pub(crate) fn staged(&self) -> Option<&Staged> {
+        match &self.hold {
+            Hold::Transaction(staged) => Some(staged),
+            Hold::Nobody | Hold::Member(_) => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Range {
+    last: i64,
+    record: Record,
+}
+
+/// Ranges that tile `[start, end)` without a gap.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    start: i64,
+    end: i64,
+    /// By first offset.
+    ranges: BTreeMap<i64, Range>,
+    /// Deadline and first offset of each acquired range.
+    locks: BTreeSet<(MonoTime, i64)>,
+    /// Number of records by state id.
+    records: [i64; 6],
+}
+
+impl Window {
+    pub(crate) const fn new(start: i64) -> Self {
+        Window {
+            start,
+            end: start,
+            ranges: BTreeMap::new(),
+            locks: BTreeSet::new(),
+            records: [0; 6],
+        }
+    }
+
+    pub(crate) const fn start(&self) -> i64 {
+        self.start
+    }
+
+    pub(crate) const fn end(&self) -> i64 {
+        self.end
+    }
+
+    /// Number of offsets.
+    pub(crate) const fn len(&self) -> i64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// The first offset that is not done: where the start is to be.
+    pub(crate) fn first_open(&self) -> Option<i64> {
+        self.iter()
+            .find(|(_, record)| !record.state.is_terminal())
+            .map(|(span, _)| span.first)
+    }
+
+    /// Number of records in a state.
+    pub(crate) const fn count(&self, state: RecordState) -> i64 {
+        self.records[state as usize]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Span, &Record)> {
+        self.ranges
+            .iter()
+            .map(|(first, range)| (Span::new(*first, range.last), &range.record))
+    }
+
+    /// What is known of `span`, cut to it, ascending.
+    pub(crate) fn overlapping(&self, span: Span) -> impl Iterator<Item = (Span, &Record)> {
+        let found = (span.first <= span.last).then(|| {
+            let from = self
+                .ranges
+                .range(..=span.first)
+                .next_back()
+                .map_or(span.first, |at| *at.0);
+            self.ranges.range(from..=span.last)
+        });
+        found
+            .into_iter()
+            .flatten()
+            .filter_map(move |(first, range)| {
+                Some((Span::new(*first, range.last).within(span)?, &range.record))
+            })
+    }
+
+    /// Replaces what is known inside `span` where `change` says so; outside of the window nothing.
+    pub(crate) fn update(
+        &mut self,
+        span: Span,
+        mut change: impl FnMut(Span, &Record) -> Option<Record>,
+    ) {
+        let Some(span) = span.within(Span::new(self.start, self.end.saturating_sub(1))) else {
+            return;
+        };
+        self.split(span.first);
+        self.split(span.last.saturating_add(1));
+        let firsts: Vec<i64> = self
+            .ranges
+            .range(span.first..=span.last)
+            .map(|(first, _)| *first)
+            .collect();
+        for first in firsts {
+            let Some(range) = self.take(first) else {
+                continue;
+            };
+            let record = change(Span::new(first, range.last), &range.record);
+            self.put(first, range.last, record.unwrap_or(range.record));
+        }
+        self.merge(span);
+    }
+
+    /// Moves the end behind `last`; the new offsets hold `record`.
+    pub(crate) fn append(&mut self, last: i64, record: Record) {
+        let (first, Some(end)) = (self.end, last.checked_add(1)) else {
+            return;
+        };
+        if last < first {
+            return;
+        }
+        self.put(first, last, record);
+        self.end = end;
+        self.merge(Span::new(first, last));
+    }
+
+    /// Moves the start over the terminal prefix.
+    pub(crate) fn advance(&mut self) {
+        while let Some((&first, range)) = self.ranges.first_key_value()
+            && range.record.state.is_terminal()
+        {
+            self.start = range.last.saturating_add(1);
+            self.take(first);
+        }
+    }
+
+    /// The acquired range whose lock ends first.
+    pub(crate) fn next_lock(&self) -> Option<(MonoTime, i64)> {
+        self.locks.first().copied()
+    }
+
+    /// The range that contains `offset`.
+    pub(crate) fn range_at(&self, offset: i64) -> Option<Span> {
+        let (first, range) = self.ranges.range(..=offset).next_back()?;
+        (range.last >= offset).then(|| Span::new(*first, range.last))
+    }
+
+    fn put(&mut self, first: i64, last: i64, record: Record) {
+        self.records[record.state as usize] += Span::new(first, last).len();
+        if let Hold::Member(lock) = &record.hold {
+            self.locks.insert((lock.deadline, first));
+        }
+        self.ranges.insert(first, Range { last, record });
+    }
+
+    fn take(&mut self, first: i64) -> Option<Range> {
+        let range = self.ranges.remove(&first)?;
+        self.records[range.record.state as usize] -= Span::new(first, range.last).len();
+        if let Hold::Member(lock) = &range.record.hold {
+            self.locks.remove(&(lock.deadline, first));
+        }
+        Some(range)
+    }
+
+    /// Makes `at` the first offset of a range.
+    fn split(&mut self, at: i64) {
+        let Some(span) = self.range_at(at).filter(|span| span.first < at) else {
+            return;
+        };
+        if let Some(range) = self.take(span.first) {
+            self.put(span.first, at - 1, range.record.clone());
+            self.put(at, span.last, range.record);
+        }
+    }
+
+    /// Joins equal neighbours in and at the borders of `span`.
+    fn merge(&mut self, span: Span) {
+        let before = span.first.saturating_sub(1);
+        let mut at = self
+            .range_at(before)
+            .map_or(span.first, |range| range.first);
+        while let Some(head) = self.ranges.get(&at) {
+            let next = head.last.saturating_add(1);
+            if next > span.last.saturating_add(1) {
+                return;
+            }
+            match self.ranges.get(&next) {
+                Some(tail) if tail.record == head.record => {
+                    let last = tail.last;
+                    self.take(next);
+                    if let Some(head) = self.take(at) {
+                        self.put(at, last, head.record);
+                    }
+                }
+                Some(_) => at = next,
+                None => return,
+            }
+        }
+    }
+}

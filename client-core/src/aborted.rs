@@ -48,13 +48,13 @@ impl AbortedFilter {
 
 #[cfg(test)]
 mod tests {
+    use ackord_proto::records::BatchBuilder;
+
     use super::*;
 
     fn batch(producer_id: i64, base_offset: i64) -> BatchHeader {
-        let bytes = ackord_proto::records::BatchBuilder::new(base_offset)
-            .producer(producer_id, 0, 0)
-            .transactional();
-        let mut builder = bytes;
+        let builder = BatchBuilder::new(base_offset).producer(producer_id, 0, 0);
+        let mut builder = builder.transactional();
         builder.push(0, None, None);
         BatchHeader::parse(&builder.build()).expect("a batch that we made")
     }

@@ -9,7 +9,7 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::create_topics::{CreatableTopic, CreatableTopicConfig};
 use ackord_proto::messages::incremental_alter_configs::{AlterConfigsResource, AlterableConfig};
 use ackord_proto::messages::list_offsets::{ListOffsetsPartition, ListOffsetsTopic};
-use ackord_proto::messages::metadata::MetadataRequestTopic;
+use ackord_proto::messages::metadata::{MetadataRequestTopic, MetadataResponseTopic};
 use ackord_proto::messages::{
     CreateTopicsRequest, DeleteTopicsRequest, IncrementalAlterConfigsRequest, ListOffsetsRequest,
     MetadataRequest,
@@ -399,61 +399,29 @@ fn list_offset(
 
 /// The output of a response; a retriable code comes back as a refusal.
 fn answer(request: &Request, response: Response) -> Result<AdminOutput, ClientError> {
-    let refused = |code: ErrorCode, message: Option<Str>| ClientError::Refused {
-        code,
-        message: message.unwrap_or_else(|| request.key().name().into()),
-    };
-    let items =
-        |items: Vec<ItemResult>| match items.iter().find(|one| is_passing(request, one.code)) {
-            Some(one) => Err(refused(one.code, one.message.clone())),
-            None => Ok(AdminOutput::Items(items)),
-        };
-    let result = |name: Option<Str>, code, message| ItemResult {
-        name: name.unwrap_or_default(),
-        code,
-        message,
-    };
     match response {
         Response::CreateTopics(response) => {
             let topics = response.topics.into_iter();
-            items(
-                topics
-                    .map(|t| result(Some(t.name), t.error_code, t.error_message))
-                    .collect(),
-            )
+            let items = topics.map(|t| item(Some(t.name), t.error_code, t.error_message));
+            items_or_retry(request, items.collect())
         }
         Response::DeleteTopics(response) => {
             let topics = response.responses.into_iter();
-            items(
-                topics
-                    .map(|t| result(t.name, t.error_code, t.error_message))
-                    .collect(),
-            )
+            let items = topics.map(|t| item(t.name, t.error_code, t.error_message));
+            items_or_retry(request, items.collect())
         }
         Response::IncrementalAlterConfigs(response) => {
-            match response
-                .responses
-                .into_iter()
-                .find(|one| one.error_code.is_error())
-            {
-                Some(one) => Err(refused(one.error_code, one.error_message)),
+            let mut responses = response.responses.into_iter();
+            match responses.find(|one| one.error_code.is_error()) {
+                Some(one) => Err(refused(request, one.error_code, one.error_message)),
                 None => Ok(AdminOutput::Done),
             }
         }
         Response::Metadata(response) => match response.topics.into_iter().next() {
             Some(topic) if topic.error_code.is_error() => {
-                Err(refused(topic.error_code, topic.name))
+                Err(refused(request, topic.error_code, topic.name))
             }
-            Some(topic) => {
-                let partitions = topic.partitions.into_iter();
-                Ok(AdminOutput::Topic(TopicDescription {
-                    name: topic.name.unwrap_or_default(),
-                    id: topic.topic_id,
-                    leaders: partitions
-                        .map(|p| (p.partition_index, p.leader_id))
-                        .collect(),
-                }))
-            }
+            Some(topic) => Ok(AdminOutput::Topic(describe(topic))),
             None => Err(ClientError::Protocol(
                 "Metadata leaves out the topic asked for",
             )),
@@ -464,19 +432,52 @@ fn answer(request: &Request, response: Response) -> Result<AdminOutput, ClientEr
                 .into_iter()
                 .flat_map(|topic| topic.partitions);
             match partitions.next() {
-                Some(one) if one.error_code.is_error() => Err(refused(one.error_code, None)),
+                Some(one) if one.error_code.is_error() => {
+                    Err(refused(request, one.error_code, None))
+                }
                 Some(one) => Ok(AdminOutput::Offset {
                     offset: one.offset,
                     timestamp: one.timestamp,
                 }),
                 None => Err(ClientError::Protocol(
-                    "ListOffsets leaves out the partition asked for",
+                    "ListOffsets leaves out the partition",
                 )),
             }
         }
         _ => Err(ClientError::Protocol(
             "a response of another kind than asked for",
         )),
+    }
+}
+
+fn item(name: Option<Str>, code: ErrorCode, message: Option<Str>) -> ItemResult {
+    ItemResult {
+        name: name.unwrap_or_default(),
+        code,
+        message,
+    }
+}
+
+fn items_or_retry(request: &Request, items: Vec<ItemResult>) -> Result<AdminOutput, ClientError> {
+    match items.iter().find(|one| is_passing(request, one.code)) {
+        Some(one) => Err(refused(request, one.code, one.message.clone())),
+        None => Ok(AdminOutput::Items(items)),
+    }
+}
+
+fn refused(request: &Request, code: ErrorCode, message: Option<Str>) -> ClientError {
+    let message = message.unwrap_or_else(|| request.key().name().into());
+    ClientError::Refused { code, message }
+}
+
+fn describe(topic: MetadataResponseTopic) -> TopicDescription {
+    let partitions = topic.partitions.into_iter();
+    TopicDescription {
+        name: topic.name.unwrap_or_default(),
+        id: topic.topic_id,
+        leaders: partitions
+            .map(|part| (part.partition_index, part.leader_id))
+            .collect(),
     }
 }
 

@@ -76,18 +76,19 @@ check() {
 # start_broker PROGRAM [ARGS...]: starts a broker on a free port of loopback; sets BROKER to its
 # address and BROKER_PID.
 start_broker() {
-    local out=$WORK/broker.out
-    : >"$out"
-    "$@" --listen 127.0.0.1:0 --data-dir "$WORK/data" >"$out" 2>"$WORK/broker.log" &
+    local ready=$WORK/ready line=
+    mkfifo "$ready"
+    "$@" --listen 127.0.0.1:0 --data-dir "$WORK/data" >"$ready" 2>"$WORK/broker.log" &
     BROKER_PID=$!
-    local line
-    # Ends with the broker, should it not come up.
-    line=$(timeout 60 tail --pid="$BROKER_PID" -n +1 -f "$out" | grep -m1 '^ackord ready on ') || {
-        echo "the broker did not start" >&2
+    # Stays open, or the broker could not print another line. Ends early if the broker does.
+    exec {BROKER_OUT}<"$ready"
+    read -r -t 60 -u "$BROKER_OUT" line || true
+    BROKER=${line#ackord ready on }
+    if [ -z "$line" ] || [ "$line" = "$BROKER" ]; then
+        echo "the broker did not start: $line" >&2
         tail -n 30 "$WORK/broker.log" >&2
         return 1
-    }
-    BROKER=${line#ackord ready on }
+    fi
 }
 
 stop_broker() {

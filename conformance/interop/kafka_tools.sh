@@ -21,17 +21,19 @@ share_consume() { # GROUP TOPIC COUNT
         --max-messages "$3" --timeout-ms 30000
 }
 
-# Topic ids are chance; the rest of the description is not.
+# Topic ids are chance; the rest of the description is not. Apache Kafka keeps its default of
+# min.insync.replicas as a configuration of the cluster and so shows it for each topic.
 describe() {
     tool kafka-topics --describe --topic "$1" |
-        sed -e 's/TopicId: [A-Za-z0-9_-]\{22\}/TopicId: ID/' -e 's/[[:space:]]*$//'
+        sed -e 's/TopicId: [A-Za-z0-9_-]\{22\}/TopicId: ID/' \
+            -e 's/Configs: min.insync.replicas=1$/Configs:/' -e 's/[[:space:]]*$//'
 }
 
 described() { # TOPIC PARTITIONS
     printf 'Topic: %s\tTopicId: ID\tPartitionCount: %d\tReplicationFactor: 1\tConfigs:' "$1" "$2"
     local partition
     for partition in $(seq 0 $(($2 - 1))); do
-        printf '\n\tTopic: %s\tPartition: %d\tLeader: %d\tReplicas: %d\tIsr: %d\tElr:\tLastKnownElr:' \
+        printf '\n\tTopic: %s\tPartition: %d\tLeader: %d\tReplicas: %d\tIsr: %d\tElr: \tLastKnownElr:' \
             "$1" "$partition" "$NODE" "$NODE" "$NODE"
     done
 }

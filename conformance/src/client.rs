@@ -1,6 +1,7 @@
 //! Named clients: what each knows of its producer and its membership, and what it learns from
 //! answers.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ackord_proto::api::{Request, Response};
@@ -120,10 +121,16 @@ pub(crate) struct Clients {
     pub(crate) by_name: BTreeMap<String, Client>,
     /// Ids by the name in the script.
     topics: BTreeMap<String, Uuid>,
+    /// Names of topics that never existed, by the id that was made up for them.
+    ghosts: RefCell<BTreeMap<Uuid, String>>,
     pub(crate) suffix: String,
 }
 
 impl Clients {
+    pub(crate) fn new(suffix: String) -> Self {
+        Clients { suffix, ..Default::default() }
+    }
+
     pub(crate) fn client(&mut self, name: &str) -> &mut Client {
         self.by_name.entry(name.to_string()).or_default()
     }
@@ -143,18 +150,17 @@ impl Clients {
         self.topics.get(name).copied().unwrap_or_else(|| {
             let mut digest = crate::transcript::Digest::default();
             digest.update(name.as_bytes());
-            Uuid::from_bytes((u128::from(digest.0) << 64 | 1).to_be_bytes())
+            let id = Uuid::from_bytes((u128::from(digest.0) << 64 | 1).to_be_bytes());
+            self.ghosts.borrow_mut().insert(id, name.to_string());
+            id
         })
-    }
-
-    pub(crate) fn topics(&self) -> impl Iterator<Item = (&String, &Uuid)> {
-        self.topics.iter()
     }
 
     /// A partition as scripts write it.
     pub(crate) fn label_by_id(&self, id: Uuid, partition: i32) -> String {
-        let name = self.topics.iter().find(|(_, own)| **own == id).map(|(name, _)| name.as_str());
-        format!("{}-{partition}", name.unwrap_or("unknown"))
+        let name = self.topics.iter().find(|(_, own)| **own == id).map(|(name, _)| name.clone());
+        let name = name.or_else(|| self.ghosts.borrow().get(&id).cloned());
+        format!("{}-{partition}", name.unwrap_or_else(|| id.to_string()))
     }
 
     /// A partition as scripts write it.

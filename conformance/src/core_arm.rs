@@ -24,6 +24,9 @@ const FRAME_LIMIT: usize = 100 * 1024 * 1024;
 /// Steps of one pump or one stretch of time; more mean that the broker runs in a circle.
 const STEP_LIMIT: usize = 100_000;
 
+/// The runner's own reading would drown the script.
+const QUIET: &str = crate::steps::READER;
+
 #[derive(Debug)]
 struct Conn {
     client: String,
@@ -197,7 +200,9 @@ impl CoreArm {
             let client = own.client.clone();
             let text = self.frames.response(&client, &Bytes::copy_from_slice(&whole[4..]));
             own.to_client.push(Bytes::from(whole));
-            self.say(format!("  {text}"));
+            if client != QUIET {
+                self.say(format!("  {text}"));
+            }
         }
         self.handle(Input::Sent { conn, bytes })
     }
@@ -261,6 +266,11 @@ impl Arm for CoreArm {
         None
     }
 
+    /// The share coordinator may have to be asked first.
+    fn patience_ms(&self) -> i32 {
+        500
+    }
+
     fn start(&mut self, configs: &Pairs, limits: &Pairs) -> Result<(), String> {
         let pairs = configs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         self.config = BrokerConfig::from_pairs(pairs)?;
@@ -289,7 +299,9 @@ impl Arm for CoreArm {
         let whole: Vec<u8> = frame.iter().flat_map(|chunk| chunk.iter().copied()).collect();
         let bytes = Bytes::from(whole).slice(4..);
         let text = self.frames.request(client, &bytes);
-        self.say(format!("  {text}"));
+        if client != QUIET {
+            self.say(format!("  {text}"));
+        }
         if let Some(conn) = self.conns.get_mut(&conn) {
             conn.to_broker.push_back(bytes);
         }

@@ -21,6 +21,9 @@ enum Command {
         /// The broker; without it the cores in this process.
         #[arg(long, value_name = "HOST:PORT")]
         against: Option<String>,
+        /// Prints the transcripts of scripts that pass, too.
+        #[arg(long)]
+        show: bool,
         /// Files and folders.
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
@@ -35,8 +38,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let (passed, failed, skipped) = match Arguments::parse().command {
-        Command::Scripts { against, paths } => {
-            let tally = run::run_paths(&paths, against.as_deref());
+        Command::Scripts { against, show, paths } => {
+            let tally = run::run_paths(&paths, against.as_deref(), show);
             (tally.passed, tally.failed, tally.skipped)
         }
         Command::Vectors { paths } => {

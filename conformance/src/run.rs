@@ -79,8 +79,8 @@ pub struct Tally {
 }
 
 /// Runs files and folders of scripts (`.txt`), on the cores or on a server, and prints how each
-/// went.
-pub fn run_paths(paths: &[PathBuf], against: Option<&str>) -> Tally {
+/// went; the transcript too where it failed or `show` asks for it.
+pub fn run_paths(paths: &[PathBuf], against: Option<&str>, show: bool) -> Tally {
     let mut tally = Tally::default();
     for path in paths.iter().flat_map(|path| script_files(path)) {
         let name = path.display();
@@ -106,6 +106,9 @@ pub fn run_paths(paths: &[PathBuf], against: Option<&str>) -> Tally {
         };
         match run.failure {
             None => {
+                if show {
+                    println!("{}", run.transcript);
+                }
                 println!("passed {name}");
                 tally.passed += 1;
             }

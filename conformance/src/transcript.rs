@@ -59,7 +59,11 @@ impl FrameText {
             return format!("{client} <- a frame of {} bytes", frame.len());
         };
         match decode_response(api, version, frame) {
-            Ok(response) => {
+            Ok(mut response) => {
+                // The defaults of all configurations would hide the rest.
+                if let Response::CreateTopics(response) = &mut response {
+                    response.topics.iter_mut().for_each(|topic| topic.configs = None);
+                }
                 let mut printer = Printer::default();
                 response.print(version, &mut printer);
                 format!("{client} <- {}", printer.finish())

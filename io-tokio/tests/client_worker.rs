@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ackord_client_core::{
-    AcknowledgeType, AcknowledgementMode, AdminConfig, ClientError, ConfigResource, Endpoint,
-    FetcherConfig, Isolation, NewTopic, OffsetSpec, PolledRecords, ProducerConfig,
+    AcknowledgeType, AcknowledgementMode, AcquireMode, AdminConfig, ClientError, ConfigResource,
+    Endpoint, FetcherConfig, Isolation, NewTopic, OffsetSpec, PolledRecords, ProducerConfig,
     ShareAcknowledgements, ShareConsumerConfig,
 };
 use ackord_io_tokio::client::{Admin, Fetcher, Producer, ProducerRecord, ShareConsumer};
@@ -71,6 +71,7 @@ impl Broker {
     async fn consumer(&self, mode: AcknowledgementMode) -> ShareConsumer {
         let mut config = ShareConsumerConfig::new(self.bootstrap(), "g");
         config.acknowledgement_mode = mode;
+        config.acquire_mode = AcquireMode::RecordLimit;
         config.max_poll_records = 7;
         let consumer = ShareConsumer::new(config);
         consumer.subscribe(["in"]).await.expect("a subscription");

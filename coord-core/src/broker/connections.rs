@@ -119,10 +119,6 @@ impl Connections {
         self.open.keys().copied().collect()
     }
 
-    pub(crate) fn is_idle(&self) -> bool {
-        self.requests.is_empty()
-    }
-
     pub(crate) fn request(&self, slot: u64) -> Option<&RequestMeta> {
         self.requests.get(&slot)
     }

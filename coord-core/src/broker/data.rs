@@ -17,6 +17,9 @@ use crate::outbox::StateRecord;
 use crate::share::{ShareCoordinator, ShareCoordinatorConfig};
 use crate::txn::{TxnConfig, TxnCoordinator};
 
+/// Less than this in memory would send every reader to the store.
+const LEAST_TAIL_BYTES: usize = 4096;
+
 impl Broker {
     /// Puts a part into the append of this step.
     pub(super) fn append_part(&mut self, part: LogAppend) -> OpId {
@@ -74,9 +77,13 @@ impl Broker {
         records.extend(configs.iter().map(|(config, value)| {
             Metadata::set_config(resource::TOPIC, name, config, Some(value))
         }));
+        let tail = self.tail_bytes();
         self.append_cluster(&records);
         if let Some(topic) = self.metadata.topic(name).cloned() {
             self.open_topic(&topic);
+        }
+        if self.tail_bytes() != tail {
+            self.configure_logs();
         }
         self.metadata_changed();
     }
@@ -119,9 +126,28 @@ impl Broker {
         let text = |name: &str| self.topic_config(topic, name);
         LogConfig {
             max_message_bytes: text("max.message.bytes").parse().unwrap_or(i32::MAX),
-            tail_bytes: self.limits.tail_bytes_per_log,
+            tail_bytes: self.tail_bytes(),
             producer_id_expiration_ms: self.config.number("producer.id.expiration.ms"),
             timestamp_type_append: text("message.timestamp.type") == "LogAppendTime",
+        }
+    }
+
+    /// Bytes of its newest batches that each log keeps in memory: its share of the total.
+    fn tail_bytes(&self) -> usize {
+        let share = self.limits.tail_bytes / self.metadata.partitions().max(1);
+        share.clamp(LEAST_TAIL_BYTES, self.limits.tail_bytes_per_log)
+    }
+
+    /// Gives every log its configuration again.
+    fn configure_logs(&mut self) {
+        let topics: Vec<Topic> = self.metadata.topics().cloned().collect();
+        for topic in topics {
+            let config = self.log_config(&topic.name);
+            for log in topic.logs() {
+                if let Some(log) = self.logs.get_mut(&log) {
+                    log.set_config(config.clone());
+                }
+            }
         }
     }
 

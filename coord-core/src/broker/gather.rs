@@ -50,10 +50,6 @@ impl Missing {
         self.gate = later(self.gate, gate);
     }
 
-    pub(super) fn wait_for(&mut self, gate: Option<OpId>) {
-        self.gate = later(self.gate, gate);
-    }
-
     pub(super) fn is_complete(&self) -> bool {
         self.parts == 0
     }
@@ -64,6 +60,41 @@ impl Missing {
 }
 
 impl Broker {
+    /// A coordinator is being read back, so parts that it owes will not come. What waits for parts
+    /// is answered with codes that clients retry.
+    pub(super) fn abandon_gathers(&mut self) {
+        self.verifications.clear();
+        let code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
+        for (slot, gather) in core::mem::take(&mut self.gathers) {
+            match gather {
+                Gather::AddPartitions(gather) => {
+                    let gate = gather.gate();
+                    self.respond(slot, gather.into_response(), gate);
+                }
+                Gather::AddShareAcks(gather) => {
+                    self.respond(slot, gather.into_response(code), None);
+                }
+                Gather::EndTxn => {
+                    let response = EndTxnResponse { error_code: code, ..Default::default() };
+                    self.respond(slot, response, None);
+                }
+                Gather::InitProducerId => {
+                    let response =
+                        InitProducerIdResponse { error_code: code, ..Default::default() };
+                    self.respond(slot, response, None);
+                }
+                Gather::Produce(gather) => self.abandon_produce(slot, gather),
+                Gather::Stage(gather) => self.abandon_stage(slot, gather),
+                // Their parts come from leaders, which send again what was not answered.
+                kept @ (Gather::Heartbeat
+                | Gather::ShareAcknowledge(_)
+                | Gather::ShareFetch(_)) => {
+                    self.gathers.insert(slot, kept);
+                }
+            }
+        }
+    }
+
     pub(super) fn transaction_reply(
         &mut self,
         ticket: Ticket,

@@ -22,6 +22,10 @@ use crate::txn::{TxnCoordinator, TxnCtx, TxnReply};
 impl Broker {
     /// Hands a message to the machine it is for.
     pub(super) fn deliver(&mut self, envelope: Envelope, gate: Option<OpId>) {
+        if self.is_unknown(&envelope.to) {
+            // Whoever sent it sends it again.
+            return;
+        }
         match envelope.to.clone() {
             Role::Group(id) => self.with_group(&id, gate, |group, now, metadata, out| {
                 group.handle_envelope(now, envelope, metadata, out);
@@ -43,6 +47,16 @@ impl Broker {
                 tc.handle_envelope(ctx.now, envelope, out);
             }),
         }
+    }
+
+    /// Whether the state of a coordinator is being read back.
+    fn is_unknown(&self, role: &Role) -> bool {
+        let log = match role {
+            Role::Sgc(partition) => self.metadata.log(SHARE_STATE_TOPIC, *partition),
+            Role::Tc(partition) => self.metadata.log(TXN_STATE_TOPIC, *partition),
+            Role::Group(_) | Role::Leader(_) => None,
+        };
+        log.is_some_and(|log| self.frozen.contains(&log))
     }
 
     /// The log of a share coordinator learns which transaction a stage belongs to, so that a marker

@@ -94,9 +94,12 @@ impl Broker {
     }
 
     fn freeze(&mut self, log: LogId) {
-        self.forget_shares_of(log);
         if self.logs.contains_key(&log) && self.frozen.insert(log) {
             self.load(log);
+        }
+        self.forget_shares_of(log);
+        if self.is_coordinator_log(log) {
+            self.abandon_gathers();
         }
     }
 

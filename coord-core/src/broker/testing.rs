@@ -8,9 +8,7 @@ use ackord_machine::{
     Completion, Found, Limits, LoadDetail, LoadedLog, LogAppend, LogExtent, LogId, MonoTime, Now,
     OpKind, Outcome, StorageFault, StorageOp, StoredBatch, StoredCheckpoint, WallTime,
 };
-use ackord_proto::api::{
-    Request, RequestHeader, Response, ResponseHeader, encode_request_frame,
-};
+use ackord_proto::api::{Request, RequestHeader, Response, ResponseHeader, encode_request_frame};
 use ackord_proto::messages::create_topics::CreatableTopic;
 use ackord_proto::messages::produce::{PartitionProduceData, TopicProduceData};
 use ackord_proto::messages::{CreateTopicsRequest, ProduceRequest};
@@ -70,7 +68,10 @@ impl TestBroker {
         let mut config =
             BrokerConfig::from_pairs(configs.iter().copied()).expect("configs are valid");
         config.set_advertised("broker.test", 9092);
-        let now = Now { mono: MonoTime::from_millis(1), wall: WallTime::from_millis(1_000_000) };
+        let now = Now {
+            mono: MonoTime::from_millis(1),
+            wall: WallTime::from_millis(1_000_000),
+        };
         let mut test = TestBroker {
             broker: Broker::new(config.clone(), Limits::default(), [7; 32], now),
             now,
@@ -104,19 +105,27 @@ impl TestBroker {
         self.run();
         assert!(self.broker.is_serving(), "not serving: {:?}", self.events);
         self.conn = ConnId(self.conn.0 + 1);
-        self.handle(Input::Opened { conn: self.conn, host: "client.test".to_string() });
+        self.handle(Input::Opened {
+            conn: self.conn,
+            host: "client.test".to_string(),
+        });
     }
 
     /// Gives the broker an input and does what it asks for.
     pub(in crate::broker) fn handle(&mut self, input: Input) {
-        self.broker.handle(self.now, input).expect("the test keeps the contract");
+        self.broker
+            .handle(self.now, input)
+            .expect("the test keeps the contract");
         self.run();
     }
 
     /// Lets time pass.
     pub(in crate::broker) fn pass(&mut self, millis: i64) {
         let wall = WallTime::from_millis(self.now.wall.as_millis() + millis);
-        self.now = Now { mono: self.now.mono.plus_millis(millis), wall };
+        self.now = Now {
+            mono: self.now.mono.plus_millis(millis),
+            wall,
+        };
         self.handle(Input::Timeout);
     }
 
@@ -138,7 +147,10 @@ impl TestBroker {
     /// Sends bytes as the request that the header says.
     pub(in crate::broker) fn send_frame(&mut self, header: RequestHeader, bytes: Bytes) {
         self.asked.push_back(header);
-        self.handle(Input::Frame { conn: self.conn, bytes });
+        self.handle(Input::Frame {
+            conn: self.conn,
+            bytes,
+        });
     }
 
     /// The next answer, if it is there.
@@ -166,7 +178,10 @@ impl TestBroker {
             replication_factor: 1,
             ..Default::default()
         };
-        let request = CreateTopicsRequest { topics: [topic].into(), ..Default::default() };
+        let request = CreateTopicsRequest {
+            topics: [topic].into(),
+            ..Default::default()
+        };
         let response = ask!(self, CreateTopics, 7, request);
         let created = response.topics.first().expect("one answer");
         assert!(!created.error_code.is_error(), "{created:?}");
@@ -192,7 +207,11 @@ impl TestBroker {
             ..Default::default()
         };
         let response = ask!(self, Produce, 9, request);
-        for partition in response.responses.iter().flat_map(|topic| &topic.partition_responses) {
+        for partition in response
+            .responses
+            .iter()
+            .flat_map(|topic| &topic.partition_responses)
+        {
             assert!(!partition.error_code.is_error(), "{partition:?}");
         }
     }
@@ -205,8 +224,13 @@ impl TestBroker {
             if self.storage_stands_still {
                 return;
             }
-            let Some(op) = self.queue.pop_front() else { return };
-            let completion = Completion { id: op.id, outcome: self.store(op.kind) };
+            let Some(op) = self.queue.pop_front() else {
+                return;
+            };
+            let completion = Completion {
+                id: op.id,
+                outcome: self.store(op.kind),
+            };
             self.broker
                 .handle(self.now, Input::Completed(completion))
                 .expect("the store keeps the contract");
@@ -245,7 +269,12 @@ impl TestBroker {
         let answer = ResponseHeader::decode(api, version, &mut reader).expect("a header");
         assert_eq!(answer.correlation_id, header.correlation_id);
         let response = Response::decode(api, version, &mut reader).expect("a response");
-        assert_eq!(reader.remaining(), 0, "{} v{version} ends early", api.name());
+        assert_eq!(
+            reader.remaining(),
+            0,
+            "{} v{version} ends early",
+            api.name()
+        );
         self.replies.push_back(response);
     }
 
@@ -263,7 +292,11 @@ impl TestBroker {
                 self.log(log).checkpoint = Some(StoredCheckpoint { at, state });
             }
             OpKind::DropLog { log } => drop(self.logs.remove(&log)),
-            OpKind::Find { log, from, timestamp } => {
+            OpKind::Find {
+                log,
+                from,
+                timestamp,
+            } => {
                 let fits = |batch: &&StoredBatch| {
                     let header = BatchHeader::parse(&batch.bytes).expect("a stored batch");
                     batch.last >= from && header.max_timestamp >= timestamp
@@ -280,9 +313,17 @@ impl TestBroker {
                 return Ok(Outcome::Listed(extents.collect()));
             }
             OpKind::Load { log, detail } => return Ok(Outcome::Loaded(self.load(log, detail))),
-            OpKind::Read { log, from, max_bytes } => {
+            OpKind::Read {
+                log,
+                from,
+                max_bytes,
+            } => {
                 let mut left = max_bytes;
-                let batches = self.log(log).batches.iter().filter(|batch| batch.last >= from);
+                let batches = self
+                    .log(log)
+                    .batches
+                    .iter()
+                    .filter(|batch| batch.last >= from);
                 let read = batches.take_while(|batch| {
                     let first = left == max_bytes;
                     left = left.saturating_sub(batch.bytes.len());
@@ -304,16 +345,29 @@ impl TestBroker {
     }
 
     fn append(&mut self, part: LogAppend) {
-        let LogAppend { log, base, last, head, body } = part;
+        let LogAppend {
+            log,
+            base,
+            last,
+            head,
+            body,
+        } = part;
         let log = self.log(log);
         assert_eq!(base, log.end, "an append continues its log");
         log.end = last + 1;
-        log.batches.push(StoredBatch { base, last, bytes: joined(&[head, body]) });
+        log.batches.push(StoredBatch {
+            base,
+            last,
+            bytes: joined(&[head, body]),
+        });
     }
 
     fn load(&mut self, log: LogId, detail: LoadDetail) -> LoadedLog {
         let stored = self.log(log);
-        let at = stored.checkpoint.as_ref().map_or(stored.start, |checkpoint| checkpoint.at);
+        let at = stored
+            .checkpoint
+            .as_ref()
+            .map_or(stored.start, |checkpoint| checkpoint.at);
         let cut = |batch: &StoredBatch| {
             let mut batch = batch.clone();
             if detail == LoadDetail::Headers && batch.bytes.len() > 256 {
@@ -325,13 +379,20 @@ impl TestBroker {
             start: stored.start,
             end: stored.end,
             checkpoint: stored.checkpoint.clone(),
-            batches: stored.batches.iter().filter(|batch| batch.last >= at).map(cut).collect(),
+            batches: stored
+                .batches
+                .iter()
+                .filter(|batch| batch.last >= at)
+                .map(cut)
+                .collect(),
         }
     }
 }
 
 fn joined(chunks: &[Bytes]) -> Bytes {
     let mut joined = BytesMut::new();
-    chunks.iter().for_each(|chunk| joined.extend_from_slice(chunk));
+    chunks
+        .iter()
+        .for_each(|chunk| joined.extend_from_slice(chunk));
     joined.freeze()
 }

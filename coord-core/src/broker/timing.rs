@@ -64,6 +64,7 @@ impl Broker {
                 TimerKey::Group(id) => self.group_deadline(&id),
                 TimerKey::Leader(log) => self.leader_deadline(log),
                 TimerKey::Reload(log) => self.load(log),
+                TimerKey::Tc(partition) if self.is_tc_frozen(partition) => {}
                 TimerKey::Tc(partition) => {
                     self.with_tc(partition, None, |tc, ctx, out| tc.handle_timeout(ctx, out));
                 }

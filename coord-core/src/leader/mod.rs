@@ -170,9 +170,24 @@ impl Leader {
         }
     }
 
-    /// Forgets the share partition of a group; the next use loads it again.
-    pub fn forget(&mut self, group: &str) {
-        self.shares.remove(group);
+    /// Forgets the share partition of a group; the next use loads it again. Writes that are not
+    /// answered are given up: whether they are stored shows when the state is read.
+    pub fn forget(&mut self, group: &str, out: &mut Outbox<LeaderReply>) {
+        if let Some(share) = self.shares.remove(group) {
+            self.refuse_stages(share.stages, ErrorCode::COORDINATOR_NOT_AVAILABLE, out);
+        }
+        let given_up: Vec<u64> = self
+            .writes
+            .iter()
+            .filter(|(_, write)| *write.group == *group)
+            .map(|(correlation, _)| *correlation)
+            .collect();
+        for write in given_up.iter().filter_map(|correlation| self.writes.remove(correlation)) {
+            if let Some(ticket) = write.ticket {
+                let code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
+                out.reply(ticket, LeaderReply::Acknowledged { code, message: None });
+            }
+        }
     }
 
     /// The group's lock that ends first, or the next repetition of an unanswered request.

@@ -175,7 +175,7 @@ impl Leader {
             let message = result.and_then(|result| result.error_message.clone());
             out.reply(ticket, LeaderReply::Acknowledged { code: leader_code(code), message });
         }
-        self.shares.remove(&write.group);
+        self.forget(&write.group, out);
         Some(write.group)
     }
 

@@ -203,6 +203,8 @@ fn empty_result(transaction: &AddPartitionsToTxnTransaction) -> AddPartitionsToT
             .iter()
             .map(|&partition_index| AddPartitionsToTxnPartitionResult {
                 partition_index,
+                // Until its coordinator has spoken.
+                partition_error_code: ErrorCode::COORDINATOR_NOT_AVAILABLE,
                 ..Default::default()
             })
             .collect(),

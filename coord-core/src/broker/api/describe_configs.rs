@@ -10,6 +10,7 @@ use ackord_proto::str::Str;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::ToString;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::super::Broker;
@@ -25,52 +26,45 @@ mod source {
     pub(super) const GROUP: i8 = 8;
 }
 
-/// Topic configs whose default is a broker config of another name, or in another unit.
-const BROKER_NAMES: [(&str, &str, &str); 24] = [
-    ("cleanup.policy", "log.cleanup.policy", ""),
-    ("delete.retention.ms", "log.cleaner.delete.retention.ms", ""),
-    ("file.delete.delay.ms", "log.segment.delete.delay.ms", ""),
-    ("flush.messages", "log.flush.interval.messages", ""),
-    ("flush.ms", "log.flush.scheduler.interval.ms", ""),
-    ("index.interval.bytes", "log.index.interval.bytes", ""),
-    ("local.retention.bytes", "log.local.retention.bytes", ""),
-    ("local.retention.ms", "log.local.retention.ms", ""),
-    (
-        "max.compaction.lag.ms",
-        "log.cleaner.max.compaction.lag.ms",
-        "",
-    ),
-    ("max.message.bytes", "message.max.bytes", ""),
+/// The broker config that a topic config falls back to, where its name is another. Kafka's
+/// broker has no value of its own for those with an empty name.
+const BROKER_NAMES: [(&str, &str); 27] = [
+    ("cleanup.policy", "log.cleanup.policy"),
+    ("delete.retention.ms", "log.cleaner.delete.retention.ms"),
+    ("file.delete.delay.ms", "log.segment.delete.delay.ms"),
+    ("flush.messages", "log.flush.interval.messages"),
+    ("flush.ms", ""),
+    ("follower.replication.throttled.replicas", ""),
+    ("index.interval.bytes", "log.index.interval.bytes"),
+    ("leader.replication.throttled.replicas", ""),
+    ("local.retention.bytes", "log.local.retention.bytes"),
+    ("local.retention.ms", "log.local.retention.ms"),
+    ("max.compaction.lag.ms", "log.cleaner.max.compaction.lag.ms"),
+    ("max.message.bytes", "message.max.bytes"),
     (
         "message.timestamp.after.max.ms",
         "log.message.timestamp.after.max.ms",
-        "",
     ),
     (
         "message.timestamp.before.max.ms",
         "log.message.timestamp.before.max.ms",
-        "",
     ),
-    ("message.timestamp.type", "log.message.timestamp.type", ""),
+    ("message.timestamp.type", "log.message.timestamp.type"),
     (
         "min.cleanable.dirty.ratio",
         "log.cleaner.min.cleanable.ratio",
-        "",
     ),
-    (
-        "min.compaction.lag.ms",
-        "log.cleaner.min.compaction.lag.ms",
-        "",
-    ),
-    ("preallocate", "log.preallocate", ""),
-    ("retention.bytes", "log.retention.bytes", ""),
-    ("retention.ms", "log.retention.hours", "168"),
-    ("segment.bytes", "log.segment.bytes", ""),
-    ("segment.index.bytes", "log.index.size.max.bytes", ""),
-    ("segment.jitter.ms", "log.roll.jitter.hours", "0"),
-    ("segment.ms", "log.roll.hours", "168"),
-    ("follower.replication.throttled.replicas", "", ""),
-    ("leader.replication.throttled.replicas", "", ""),
+    ("min.compaction.lag.ms", "log.cleaner.min.compaction.lag.ms"),
+    ("preallocate", "log.preallocate"),
+    ("remote.log.copy.disable", ""),
+    ("remote.log.delete.on.disable", ""),
+    ("remote.storage.enable", ""),
+    ("retention.bytes", "log.retention.bytes"),
+    ("retention.ms", ""),
+    ("segment.bytes", "log.segment.bytes"),
+    ("segment.index.bytes", "log.index.size.max.bytes"),
+    ("segment.jitter.ms", ""),
+    ("segment.ms", ""),
 ];
 
 impl Broker {
@@ -81,6 +75,7 @@ impl Broker {
     ) {
         let results = request.resources.iter().map(|asked| {
             let mut result = DescribeConfigsResult {
+                error_message: Some(Str::EMPTY),
                 resource_type: asked.resource_type,
                 resource_name: asked.resource_name.clone(),
                 ..Default::default()
@@ -118,8 +113,9 @@ impl Broker {
                 Ok(topic_configs(&self.config, set))
             }
             resource::BROKER => match name.parse::<i32>() {
-                _ if name.is_empty() => Ok(broker_configs(&self.config, false)),
-                Ok(node) if node == self.config.node_id() => Ok(broker_configs(&self.config, true)),
+                // The defaults of the whole cluster, of which none can be set.
+                _ if name.is_empty() => Ok(Vec::new()),
+                Ok(node) if node == self.config.node_id() => Ok(broker_configs(&self.config)),
                 Ok(_) => invalid(format!(
                     "Unexpected broker id, expected {} or empty string, but received {name}",
                     self.config.node_id()
@@ -144,20 +140,14 @@ pub(super) fn topic_configs(
     set: &BTreeMap<Str, Str>,
 ) -> Vec<DescribeConfigsResourceResult> {
     let inherited = |def: &ConfigDef| {
-        let renamed = BROKER_NAMES.iter().find(|(topic, ..)| *topic == def.name);
-        let (_, name, value) = *renamed.unwrap_or(&(def.name, def.name, ""));
-        let remote = def.name.starts_with("remote.");
-        if name.is_empty() || remote {
-            return Vec::new();
+        let renamed = BROKER_NAMES.iter().find(|(topic, _)| *topic == def.name);
+        match renamed.map_or(def.name, |(_, name)| name) {
+            "" => Vec::new(),
+            name => match find(BROKER_CONFIGS, name) {
+                Some(known) => broker_places(broker, known),
+                None => vec![place(name, def.default, source::DEFAULT)],
+            },
         }
-        let mut places = Vec::new();
-        if let Some(known) = find(BROKER_CONFIGS, name) {
-            places.extend(broker_places(broker, known));
-        } else {
-            let value = if value.is_empty() { def.default } else { value };
-            places.push(place(name, value, source::DEFAULT));
-        }
-        places
     };
     TOPIC_CONFIGS
         .iter()
@@ -191,10 +181,10 @@ fn group_configs(
             let own = set
                 .get(def.name)
                 .map(|value| place(def.name, value, source::GROUP));
-            let inherited = find(BROKER_CONFIGS, &format!("group.{}", def.name));
-            let inherited = inherited
-                .into_iter()
-                .flat_map(|def| broker_places(broker, def));
+            let inherited = match find(BROKER_CONFIGS, &format!("group.{}", def.name)) {
+                Some(known) => broker_places(broker, known),
+                None => vec![place(def.name, def.default, source::DEFAULT)],
+            };
             entry(
                 def,
                 value,
@@ -205,20 +195,11 @@ fn group_configs(
         .collect()
 }
 
-/// The broker's own configs, which come from its start only; `of_this_node` is false for the
-/// defaults of the whole cluster, of which none can be set.
-fn broker_configs(broker: &BrokerConfig, of_this_node: bool) -> Vec<DescribeConfigsResourceResult> {
-    BROKER_CONFIGS
-        .iter()
-        .map(|def| {
-            let places = if of_this_node {
-                broker_places(broker, def)
-            } else {
-                Vec::new()
-            };
-            entry(def, broker.text(def.name), places, true)
-        })
-        .collect()
+/// The broker's own configs, which come from its start only.
+fn broker_configs(broker: &BrokerConfig) -> Vec<DescribeConfigsResourceResult> {
+    let described =
+        |def: &ConfigDef| entry(def, broker.text(def.name), broker_places(broker, def), true);
+    BROKER_CONFIGS.iter().map(described).collect()
 }
 
 /// Where the broker has a value of a config, the one in force first.

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use super::super::Broker;
 use super::topic_creation::Refusal;
 use crate::metadata::config_def::{ConfigDef, ConfigKind, GROUP_CONFIGS, TOPIC_CONFIGS, find};
-use crate::metadata::{BrokerConfig, Metadata, resource, value_of};
+use crate::metadata::{BrokerConfig, Metadata, check_topic_name, resource, value_of};
 
 /// What to do with a config, by the codes of the request.
 mod operation {
@@ -89,6 +89,7 @@ impl Broker {
                 Err(invalid("Default topic resources are not allowed."))
             }
             resource::TOPIC => {
+                check_topic_name(owner).map_err(|why| (ErrorCode::INVALID_TOPIC_EXCEPTION, why))?;
                 if self.metadata.topic(owner).is_none() {
                     let why = format!("The topic '{owner}' does not exist.");
                     return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why));
@@ -179,18 +180,13 @@ fn check_group_config(broker: &BrokerConfig, name: &str, value: &str) -> Result<
     let (Some(bounds), Ok(number)) = (broker.group_bounds(name), value.parse::<i64>()) else {
         return Ok(());
     };
-    let suffix = name.strip_prefix("share.").unwrap_or(name);
-    if number < bounds.low {
-        return Err(format!(
-            "{name} must be greater than or equal to group.share.min.{suffix}"
-        ));
+    let (low, high) = (bounds.low, bounds.high);
+    if (low..=high).contains(&number) {
+        return Ok(());
     }
-    if number > bounds.high {
-        return Err(format!(
-            "{name} must be less than or equal to group.share.max.{suffix}"
-        ));
-    }
-    Ok(())
+    Err(format!(
+        "{name} must be in the range {low} to {high} inclusive."
+    ))
 }
 
 fn invalid(why: &str) -> Refusal {
@@ -235,8 +231,8 @@ fn changed_value(
     let verb = match config.config_operation {
         operation::SET => return Ok(Some(value)),
         operation::DELETE => return Ok(None),
-        operation::APPEND => "APPEND to",
-        operation::SUBTRACT => "SUBTRACT from",
+        operation::APPEND => "APPEND",
+        operation::SUBTRACT => "SUBTRACT",
         other => {
             return Err(invalid(&format!(
                 "Unknown operation {other} on config {name}"
@@ -245,7 +241,7 @@ fn changed_value(
     };
     let def = find(defs, name).filter(|def| def.kind == ConfigKind::List);
     let Some(def) = def else {
-        let why = format!("Can't {verb} key {name} because its type is not LIST.");
+        let why = format!("Can't {verb} to key {name} because its type is not LIST.");
         return Err((ErrorCode::INVALID_CONFIG, why));
     };
     let words = |text: &str| -> Vec<String> {

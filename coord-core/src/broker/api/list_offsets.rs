@@ -194,8 +194,11 @@ impl Broker {
             Ok(log) => log,
             Err(code) => return Answer::Refused(code),
         };
-        if asked.current_leader_epoch > LEADER_EPOCH {
-            return Answer::Refused(ErrorCode::UNKNOWN_LEADER_EPOCH);
+        match asked.current_leader_epoch {
+            // The client does not know, or is right.
+            -1 | LEADER_EPOCH => {}
+            1.. => return Answer::Refused(ErrorCode::UNKNOWN_LEADER_EPOCH),
+            _ => return Answer::Refused(ErrorCode::FENCED_LEADER_EPOCH),
         }
         let limit = if committed {
             log.last_stable_offset()

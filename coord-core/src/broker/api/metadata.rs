@@ -142,10 +142,8 @@ impl Broker {
         request: &MetadataRequest,
     ) -> MetadataResponse {
         if version >= 8 && request.include_topic_authorized_operations {
-            let known = topics
-                .iter_mut()
-                .filter(|topic| !topic.error_code.is_error());
-            known.for_each(|topic| topic.topic_authorized_operations = TOPIC_OPERATIONS);
+            let named = topics.iter_mut().filter(|topic| topic.name.is_some());
+            named.for_each(|topic| topic.topic_authorized_operations = TOPIC_OPERATIONS);
         }
         let mut response = MetadataResponse {
             brokers: vec![MetadataResponseBroker {

@@ -215,6 +215,8 @@ impl Broker {
         let outcome = if code != ErrorCode::NONE {
             let code = client_code(code, version);
             Some(Outcome::refused(code, "the partition is not in an ongoing transaction"))
+        } else if self.frozen.contains(&log) {
+            Some(Outcome::refused(ErrorCode::NOT_LEADER_OR_FOLLOWER, ""))
         } else if let Some(data) = self.logs.get_mut(&log) {
             data.set_ordinal(producer_id, ordinal);
             self.append_produced(slot, place, log, &batch, check_of(version))
@@ -265,6 +267,16 @@ impl Broker {
                 self.produced(slot, place, outcome, Some(gate));
                 None
             }
+        }
+    }
+
+    /// The outcome of what still waits will not come: its coordinator is being read back.
+    pub(in crate::broker) fn abandon_produce(&mut self, slot: u64, gather: ProduceGather) {
+        let gate = gather.missing.gate();
+        let response = ProduceResponse { responses: gather.topics, ..Default::default() };
+        match gather.acks {
+            0 => self.end_silently(slot),
+            _ => self.respond(slot, response, gate),
         }
     }
 
@@ -340,6 +352,9 @@ fn empty_topic(topic: &message::TopicProduceData) -> message::TopicProduceRespon
             .iter()
             .map(|partition| message::PartitionProduceResponse {
                 index: partition.index,
+                // Until the partition has its outcome.
+                error_code: ErrorCode::NOT_ENOUGH_REPLICAS,
+                base_offset: -1,
                 ..Default::default()
             })
             .collect(),

@@ -9,6 +9,7 @@ use ackord_proto::uuid::Uuid;
 use ackord_share_partition::AckRange;
 
 use super::super::Broker;
+use crate::group::state_partition_for;
 
 /// The acknowledgements of one partition in a request.
 #[derive(Debug)]
@@ -75,14 +76,17 @@ impl Broker {
             return;
         }
         let count = self.share_state_partitions();
-        for (log, leader) in &mut self.leaders {
-            let groups: Vec<Str> = leader.groups().cloned().collect();
-            for group in groups {
-                let own = crate::group::state_partition_for(&group, log.topic, log.partition, count);
-                if own == state_log.partition {
-                    leader.forget(&group);
-                }
-            }
+        let shares = self.leaders.iter().flat_map(|(log, leader)| {
+            leader.groups().map(move |group| (*log, group.clone()))
+        });
+        let lost: Vec<(LogId, Str)> = shares
+            .filter(|(log, group)| {
+                state_partition_for(group, log.topic, log.partition, count) == state_log.partition
+            })
+            .collect();
+        for (log, group) in lost {
+            self.with_leader(log, &group, None, |leader, _, out| leader.forget(&group, out));
+            self.wake_share_fetches(log, &group);
         }
     }
 

@@ -270,7 +270,7 @@ impl Broker {
             match leader.load(ctx, &terms.group, out) {
                 ShareLoad::Failed(code) => {
                     look = Look::Answer(PartitionAnswer { code, ..Default::default() });
-                    leader.forget(&terms.group);
+                    leader.forget(&terms.group, out);
                 }
                 ShareLoad::Reading => {}
                 ShareLoad::Ready(partition) => {

@@ -204,9 +204,8 @@ impl Broker {
         *gate = later(*gate, later(self.journal.newest(log), self.cluster_gate()));
         if access == Access::Changes {
             let log = LogId { topic, partition };
-            if let Some(leader) = self.leaders.get_mut(&log) {
-                leader.forget(group);
-                self.arm_leader(log);
+            if self.leaders.contains_key(&log) {
+                self.with_leader(log, group, None, |leader, _, out| leader.forget(group, out));
                 self.wake_share_fetches(log, group);
             }
         }

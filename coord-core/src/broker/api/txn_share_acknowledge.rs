@@ -114,6 +114,14 @@ impl Broker {
         self.respond(slot, response, gate);
     }
 
+    /// The verdicts that still wait will not come: a coordinator is being read back.
+    pub(in crate::broker) fn abandon_stage(&mut self, slot: u64, gather: StageGather) {
+        let gate = gather.missing.gate();
+        let response =
+            TxnShareAcknowledgeResponse { responses: gather.topics, ..Default::default() };
+        self.respond(slot, response, gate);
+    }
+
     /// What is wrong with the request as a whole: producer, transactional id, group.
     fn check_stage(&mut self, request: &TxnShareAcknowledgeRequest) -> Result<(), ErrorCode> {
         if request.group_id.is_empty() {
@@ -182,14 +190,13 @@ impl Broker {
                     false => self.judge_partition(id, partition, version),
                 };
                 let (code, message) = match judged {
+                    Ok(ranges) if ranges.is_empty() => (ErrorCode::NONE, None),
                     Ok(ranges) => {
-                        if !ranges.is_empty() {
-                            let group = request.group_id.clone();
-                            let key =
-                                ShareKey { group, topic: id.topic, partition: id.partition };
-                            accepted.push(Accepted { part, key, ranges });
-                        }
-                        (ErrorCode::NONE, None)
+                        let group = request.group_id.clone();
+                        let key = ShareKey { group, topic: id.topic, partition: id.partition };
+                        accepted.push(Accepted { part, key, ranges });
+                        // Until its coordinator has spoken.
+                        (ErrorCode::COORDINATOR_NOT_AVAILABLE, None)
                     }
                     Err((code, message)) => (code, Some(Str::from(message))),
                 };

@@ -49,7 +49,9 @@ fn one(test: &mut TestBroker, kind: i8, name: &str, key: &str) -> DescribeConfig
 
 fn places(config: &DescribeConfigsResourceResult) -> Vec<(&str, &str, i8)> {
     let places = config.synonyms.iter();
-    places.map(|at| (&*at.name, at.value.as_deref().unwrap_or("null"), at.source)).collect()
+    places
+        .map(|at| (&*at.name, at.value.as_deref().unwrap_or("null"), at.source))
+        .collect()
 }
 
 fn resource(kind: i8, name: &str, changes: &[(&str, i8, Option<&str>)]) -> AlterConfigsResource {
@@ -74,9 +76,17 @@ fn alter(
     changes: &[(&str, i8, Option<&str>)],
 ) -> (ErrorCode, Str) {
     let resources = vec![resource(kind, name, changes)];
-    let request = IncrementalAlterConfigsRequest { resources, ..Default::default() };
-    let response = ask!(test, IncrementalAlterConfigs, 1, request).responses.remove(0);
-    (response.error_code, response.error_message.unwrap_or_default())
+    let request = IncrementalAlterConfigsRequest {
+        resources,
+        ..Default::default()
+    };
+    let response = ask!(test, IncrementalAlterConfigs, 1, request)
+        .responses
+        .remove(0);
+    (
+        response.error_code,
+        response.error_message.unwrap_or_default(),
+    )
 }
 
 const OK: (ErrorCode, Str) = (ErrorCode::NONE, Str::EMPTY);
@@ -85,16 +95,34 @@ const OK: (ErrorCode, Str) = (ErrorCode::NONE, Str::EMPTY);
 fn a_topic_config_says_where_it_comes_from() {
     let mut test = TestBroker::new(&[("message.max.bytes", "5000")]);
     test.create_topic("t", 1);
-    assert_eq!(alter(&mut test, TOPIC, "t", &[("retention.ms", SET, Some("60000"))]), OK);
+    assert_eq!(
+        alter(
+            &mut test,
+            TOPIC,
+            "t",
+            &[("retention.ms", SET, Some("60000"))]
+        ),
+        OK
+    );
     let own = one(&mut test, TOPIC, "t", "retention.ms");
-    assert_eq!((own.value.as_deref(), own.config_source, own.config_type), (Some("60000"), 1, 5));
+    assert_eq!(
+        (own.value.as_deref(), own.config_source, own.config_type),
+        (Some("60000"), 1, 5)
+    );
     assert!(!own.read_only && own.documentation.is_none());
-    let expected = [("retention.ms", "60000", 1), ("log.retention.hours", "168", 5)];
-    assert_eq!(places(&own), expected);
+    assert_eq!(places(&own), [("retention.ms", "60000", 1)]);
     let inherited = one(&mut test, TOPIC, "t", "max.message.bytes");
-    assert_eq!((inherited.value.as_deref(), inherited.config_source), (Some("5000"), 4));
-    let expected = [("message.max.bytes", "5000", 4), ("message.max.bytes", "1048588", 5)];
+    assert_eq!(
+        (inherited.value.as_deref(), inherited.config_source),
+        (Some("5000"), 4)
+    );
+    let expected = [
+        ("message.max.bytes", "5000", 4),
+        ("message.max.bytes", "1048588", 5),
+    ];
     assert_eq!(places(&inherited), expected);
+    let default = one(&mut test, TOPIC, "t", "segment.ms");
+    assert_eq!((default.config_source, places(&default)), (5, vec![]));
     let default = one(&mut test, TOPIC, "t", "cleanup.policy");
     assert_eq!(places(&default), [("log.cleanup.policy", "delete", 5)]);
     assert_eq!(default.config_type, 7);
@@ -109,15 +137,31 @@ fn all_names_or_those_that_are_asked_for() {
     };
     assert_eq!(count(&mut test, TOPIC, "t", None), TOPIC_CONFIGS.len());
     assert_eq!(count(&mut test, TOPIC, "t", Some(&[])), TOPIC_CONFIGS.len());
-    assert_eq!(count(&mut test, TOPIC, "t", Some(&["retention.ms", "nonsense"])), 1);
+    assert_eq!(
+        count(&mut test, TOPIC, "t", Some(&["retention.ms", "nonsense"])),
+        1
+    );
     assert_eq!(count(&mut test, GROUP, "g", None), GROUP_CONFIGS.len());
     assert_eq!(count(&mut test, BROKER, "1", None), BROKER_CONFIGS.len());
     for version in 1..=4 {
-        let resource =
-            DescribeConfigsResource { resource_type: TOPIC, resource_name: Str::from("t"), ..Default::default() };
-        let request = DescribeConfigsRequest { resources: vec![resource], ..Default::default() };
-        let result = ask!(test, DescribeConfigs, version, request).results.remove(0);
-        assert!(result.configs.iter().all(|config| config.synonyms.is_empty()));
+        let resource = DescribeConfigsResource {
+            resource_type: TOPIC,
+            resource_name: Str::from("t"),
+            ..Default::default()
+        };
+        let request = DescribeConfigsRequest {
+            resources: vec![resource],
+            ..Default::default()
+        };
+        let result = ask!(test, DescribeConfigs, version, request)
+            .results
+            .remove(0);
+        assert!(
+            result
+                .configs
+                .iter()
+                .all(|config| config.synonyms.is_empty())
+        );
     }
 }
 
@@ -125,11 +169,20 @@ fn all_names_or_those_that_are_asked_for() {
 fn the_brokers_own_configs_are_read_only() {
     let mut test = TestBroker::new(&[("node.id", "2"), ("num.partitions", "3")]);
     let set = one(&mut test, BROKER, "2", "num.partitions");
-    assert_eq!((set.value.as_deref(), set.config_source, set.read_only), (Some("3"), 4, true));
-    assert_eq!(places(&set), [("num.partitions", "3", 4), ("num.partitions", "1", 5)]);
+    assert_eq!(
+        (set.value.as_deref(), set.config_source, set.read_only),
+        (Some("3"), 4, true)
+    );
+    assert_eq!(
+        places(&set),
+        [("num.partitions", "3", 4), ("num.partitions", "1", 5)]
+    );
     // The defaults of the whole cluster: none is set.
-    let cluster = one(&mut test, BROKER, "", "num.partitions");
-    assert_eq!((cluster.config_source, cluster.synonyms.len()), (5, 0));
+    let cluster = describe(&mut test, BROKER, "", None);
+    assert_eq!(
+        (cluster.error_code, cluster.configs.len()),
+        (ErrorCode::NONE, 0)
+    );
     for name in ["1", "x"] {
         let result = describe(&mut test, BROKER, name, None);
         assert_eq!(result.error_code, ErrorCode::INVALID_REQUEST, "{name}");
@@ -148,7 +201,11 @@ fn what_cannot_be_described_has_its_error() {
     ];
     for (kind, name, code) in cases {
         let result = describe(&mut test, kind, name, None);
-        assert_eq!((result.error_code, result.configs.len()), (code, 0), "{kind} {name}");
+        assert_eq!(
+            (result.error_code, result.configs.len()),
+            (code, 0),
+            "{kind} {name}"
+        );
     }
 }
 
@@ -157,17 +214,45 @@ fn group_configs_are_set_and_fall_back_to_the_broker() {
     let mut test = TestBroker::new(&[("group.share.record.lock.duration.ms", "20000")]);
     let name = "share.record.lock.duration.ms";
     let inherited = one(&mut test, GROUP, "g", name);
-    assert_eq!((inherited.value.as_deref(), inherited.config_source), (Some("20000"), 4));
-    assert_eq!(alter(&mut test, GROUP, "g", &[(name, SET, Some("40000"))]), OK);
+    assert_eq!(
+        (inherited.value.as_deref(), inherited.config_source),
+        (Some("20000"), 4)
+    );
+    assert_eq!(
+        alter(&mut test, GROUP, "g", &[(name, SET, Some("40000"))]),
+        OK
+    );
     let own = one(&mut test, GROUP, "g", name);
-    assert_eq!((own.value.as_deref(), own.config_source), (Some("40000"), 8));
+    assert_eq!(
+        (own.value.as_deref(), own.config_source),
+        (Some("40000"), 8)
+    );
     let inherited = "group.share.record.lock.duration.ms";
-    let expected = [(name, "40000", 8), (inherited, "20000", 4), (inherited, "30000", 5)];
+    let expected = [
+        (name, "40000", 8),
+        (inherited, "20000", 4),
+        (inherited, "30000", 5),
+    ];
     assert_eq!(places(&own), expected);
     test.restart();
-    assert_eq!(one(&mut test, GROUP, "g", name).value.as_deref(), Some("40000"));
+    assert_eq!(
+        one(&mut test, GROUP, "g", name).value.as_deref(),
+        Some("40000")
+    );
     assert_eq!(alter(&mut test, GROUP, "g", &[(name, DELETE, None)]), OK);
-    assert_eq!(one(&mut test, GROUP, "g", name).value.as_deref(), Some("20000"));
+    assert_eq!(
+        one(&mut test, GROUP, "g", name).value.as_deref(),
+        Some("20000")
+    );
+}
+
+#[test]
+fn a_group_config_without_a_broker_config_has_its_own_default() {
+    let mut test = TestBroker::new(&[]);
+    let name = "share.isolation.level";
+    let default = one(&mut test, GROUP, "g", name);
+    assert_eq!(places(&default), [(name, "read_uncommitted", 5)]);
+    assert_eq!((default.config_source, default.config_type), (5, 2));
 }
 
 #[test]
@@ -175,8 +260,16 @@ fn the_broker_bounds_what_a_group_may_ask_for() {
     let mut test = TestBroker::new(&[]);
     let lock = "share.record.lock.duration.ms";
     let cases = [
-        (lock, "14999", "must be greater than or equal to group.share.min.record.lock.duration.ms"),
-        (lock, "60001", "must be less than or equal to group.share.max.record.lock.duration.ms"),
+        (
+            lock,
+            "14999",
+            "must be in the range 15000 to 60000 inclusive.",
+        ),
+        (
+            lock,
+            "60001",
+            "must be in the range 15000 to 60000 inclusive.",
+        ),
         (lock, "soon", "Invalid value soon"),
         ("share.isolation.level", "none", "String must be one of"),
         ("nonsense", "1", "Unknown group config name: nonsense"),
@@ -193,7 +286,10 @@ fn the_broker_bounds_what_a_group_may_ask_for() {
     let session = ("share.session.timeout.ms", SET, Some("5000"));
     let (code, message) = alter(&mut test, GROUP, "g", &[session]);
     assert_eq!(code, ErrorCode::INVALID_CONFIG);
-    assert!(message.contains("must be greater than share.heartbeat.interval.ms"), "{message}");
+    assert!(
+        message.contains("must be greater than share.heartbeat.interval.ms"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -202,17 +298,27 @@ fn lists_grow_and_shrink() {
     test.create_topic("t", 1);
     let name = "cleanup.policy";
     let mut value = |operation, value| {
-        assert_eq!(alter(&mut test, TOPIC, "t", &[(name, operation, Some(value))]), OK);
+        assert_eq!(
+            alter(&mut test, TOPIC, "t", &[(name, operation, Some(value))]),
+            OK
+        );
         one(&mut test, TOPIC, "t", name).value.unwrap_or_default()
     };
     assert_eq!(value(APPEND, "compact,delete"), "delete,compact");
     assert_eq!(value(SUBTRACT, "delete"), "compact");
     assert_eq!(value(SET, "delete"), "delete");
-    for (operation, verb) in [(APPEND, "APPEND to"), (SUBTRACT, "SUBTRACT from")] {
-        let (code, message) =
-            alter(&mut test, TOPIC, "t", &[("retention.ms", operation, Some("1"))]);
+    for (operation, verb) in [(APPEND, "APPEND to"), (SUBTRACT, "SUBTRACT to")] {
+        let (code, message) = alter(
+            &mut test,
+            TOPIC,
+            "t",
+            &[("retention.ms", operation, Some("1"))],
+        );
         assert_eq!(code, ErrorCode::INVALID_CONFIG);
-        assert!(message.contains(verb) && message.contains("not LIST"), "{message}");
+        assert!(
+            message.contains(verb) && message.contains("not LIST"),
+            "{message}"
+        );
     }
 }
 
@@ -222,18 +328,29 @@ fn an_alteration_is_all_or_nothing() {
     test.create_topic("t", 1);
     let good = ("retention.ms", SET, Some("60000"));
     let bad = ("segment.bytes", SET, Some("1"));
-    assert_eq!(alter(&mut test, TOPIC, "t", &[good, bad]).0, ErrorCode::INVALID_CONFIG);
+    assert_eq!(
+        alter(&mut test, TOPIC, "t", &[good, bad]).0,
+        ErrorCode::INVALID_CONFIG
+    );
     assert_eq!(one(&mut test, TOPIC, "t", "retention.ms").config_source, 5);
     let request = IncrementalAlterConfigsRequest {
         resources: vec![resource(TOPIC, "t", &[good])],
         validate_only: true,
         ..Default::default()
     };
-    let response = ask!(test, IncrementalAlterConfigs, 0, request).responses.remove(0);
-    assert_eq!((response.error_code, response.error_message), (ErrorCode::NONE, None));
+    let response = ask!(test, IncrementalAlterConfigs, 0, request)
+        .responses
+        .remove(0);
+    assert_eq!(
+        (response.error_code, response.error_message),
+        (ErrorCode::NONE, None)
+    );
     assert_eq!(one(&mut test, TOPIC, "t", "retention.ms").config_source, 5);
     // Deleting what is not set succeeds.
-    assert_eq!(alter(&mut test, TOPIC, "t", &[("retention.ms", DELETE, None)]), OK);
+    assert_eq!(
+        alter(&mut test, TOPIC, "t", &[("retention.ms", DELETE, None)]),
+        OK
+    );
 }
 
 #[test]
@@ -243,13 +360,50 @@ fn malformed_alterations_are_refused() {
     let good = ("retention.ms", SET, Some("60000"));
     let invalid = ErrorCode::INVALID_REQUEST;
     let cases = [
-        (TOPIC, "t", vec![good, good], invalid, "duplicate config keys"),
-        (TOPIC, "t", vec![("retention.ms", SET, None)], invalid, "Null value not supported for : retention.ms"),
-        (TOPIC, "t", vec![("retention.ms", 9, Some("1"))], invalid, "Unknown operation 9"),
+        (
+            TOPIC,
+            "t",
+            vec![good, good],
+            invalid,
+            "duplicate config keys",
+        ),
+        (
+            TOPIC,
+            "t",
+            vec![("retention.ms", SET, None)],
+            invalid,
+            "Null value not supported for : retention.ms",
+        ),
+        (
+            TOPIC,
+            "t",
+            vec![("retention.ms", 9, Some("1"))],
+            invalid,
+            "Unknown operation 9",
+        ),
         (TOPIC, "", vec![good], invalid, "Default topic"),
-        (TOPIC, "gone", vec![good], ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, "The topic 'gone' does not exist."),
-        (TOPIC, "t", vec![("nonsense", SET, Some("1"))], ErrorCode::INVALID_CONFIG, "Unknown topic config name: nonsense"),
+        (
+            TOPIC,
+            "gone",
+            vec![good],
+            ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+            "The topic 'gone' does not exist.",
+        ),
+        (
+            TOPIC,
+            "t",
+            vec![("nonsense", SET, Some("1"))],
+            ErrorCode::INVALID_CONFIG,
+            "Unknown topic config name: nonsense",
+        ),
         (GROUP, "", vec![good], invalid, "Default group"),
+        (
+            TOPIC,
+            "a b",
+            vec![good],
+            ErrorCode::INVALID_TOPIC_EXCEPTION,
+            "Topic name is invalid",
+        ),
         (BROKER, "1", vec![good], invalid, "cannot be altered here"),
         (16, "x", vec![good], invalid, "Unknown resource type 16"),
     ];
@@ -259,10 +413,17 @@ fn malformed_alterations_are_refused() {
         assert!(message.contains(why), "{message}");
     }
     let resources = vec![resource(TOPIC, "t", &[good]), resource(TOPIC, "t", &[good])];
-    let request = IncrementalAlterConfigsRequest { resources, ..Default::default() };
+    let request = IncrementalAlterConfigsRequest {
+        resources,
+        ..Default::default()
+    };
     let responses = ask!(test, IncrementalAlterConfigs, 1, request).responses;
     assert_eq!(responses.len(), 2);
-    assert!(responses.iter().all(|response| response.error_code == invalid));
+    assert!(
+        responses
+            .iter()
+            .all(|response| response.error_code == invalid)
+    );
 }
 
 #[test]
@@ -271,7 +432,13 @@ fn a_changed_topic_config_holds_for_the_log_at_once() {
     let topic = test.create_topic("t", 1);
     let change = [("max.message.bytes", SET, Some("77"))];
     assert_eq!(alter(&mut test, TOPIC, "t", &change), OK);
-    let log = test.broker.log(ackord_machine::LogId { topic, partition: 0 }).unwrap();
+    let log = test
+        .broker
+        .log(ackord_machine::LogId {
+            topic,
+            partition: 0,
+        })
+        .unwrap();
     assert_eq!(log.config().max_message_bytes, 77);
 }
 
@@ -280,11 +447,24 @@ fn an_alteration_is_durable_when_it_is_answered() {
     let mut test = TestBroker::new(&[]);
     test.create_topic("t", 1);
     test.storage_stands_still = true;
-    let resources = vec![resource(TOPIC, "t", &[("retention.ms", SET, Some("60000"))])];
-    test.send(1, IncrementalAlterConfigsRequest { resources, ..Default::default() });
+    let resources = vec![resource(
+        TOPIC,
+        "t",
+        &[("retention.ms", SET, Some("60000"))],
+    )];
+    test.send(
+        1,
+        IncrementalAlterConfigsRequest {
+            resources,
+            ..Default::default()
+        },
+    );
     assert!(test.reply().is_none());
     test.resume_storage();
     assert!(test.reply().is_some());
     test.restart();
-    assert_eq!(one(&mut test, TOPIC, "t", "retention.ms").value.as_deref(), Some("60000"));
+    assert_eq!(
+        one(&mut test, TOPIC, "t", "retention.ms").value.as_deref(),
+        Some("60000")
+    );
 }

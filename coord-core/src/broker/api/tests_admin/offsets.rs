@@ -2,31 +2,46 @@
 
 use ackord_machine::StorageFault;
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::ListOffsetsRequest;
 use ackord_proto::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsTopic,
 };
-use ackord_proto::records::BatchBuilder;
+use ackord_proto::messages::produce::{PartitionProduceData, TopicProduceData};
+use ackord_proto::messages::{InitProducerIdRequest, ListOffsetsRequest, ProduceRequest};
+use ackord_proto::records::{BatchBuilder, crc32c};
 use ackord_proto::str::Str;
 use alloc::vec;
 use alloc::vec::Vec;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::broker::testing::{TestBroker, ask};
 
 fn batch(timestamps: &[i64]) -> Bytes {
     let mut batch = BatchBuilder::new(0);
-    timestamps.iter().for_each(|timestamp| batch.push(*timestamp, None, Some(b"x")));
+    timestamps
+        .iter()
+        .for_each(|timestamp| batch.push(*timestamp, None, Some(b"x")));
     batch.build()
 }
 
 fn question(partition_index: i32, timestamp: i64) -> ListOffsetsPartition {
-    ListOffsetsPartition { partition_index, timestamp, ..Default::default() }
+    ListOffsetsPartition {
+        partition_index,
+        timestamp,
+        ..Default::default()
+    }
 }
 
 fn request(topic: &str, partitions: Vec<ListOffsetsPartition>) -> ListOffsetsRequest {
-    let topic = ListOffsetsTopic { name: Str::from(topic), partitions, ..Default::default() };
-    ListOffsetsRequest { replica_id: -1, topics: vec![topic], ..Default::default() }
+    let topic = ListOffsetsTopic {
+        name: Str::from(topic),
+        partitions,
+        ..Default::default()
+    };
+    ListOffsetsRequest {
+        replica_id: -1,
+        topics: vec![topic],
+        ..Default::default()
+    }
 }
 
 fn answer(
@@ -71,7 +86,13 @@ fn the_ends_of_a_log() {
 #[test]
 fn the_first_record_that_is_as_young() {
     let mut test = filled();
-    let cases = [(0, (100, 0)), (101, (300, 1)), (300, (300, 1)), (301, (400, 4)), (400, (400, 4))];
+    let cases = [
+        (0, (100, 0)),
+        (101, (300, 1)),
+        (300, (300, 1)),
+        (301, (400, 4)),
+        (400, (400, 4)),
+    ];
     for (timestamp, expected) in cases {
         assert_eq!(at(&mut test, timestamp), expected, "{timestamp}");
     }
@@ -104,21 +125,35 @@ fn what_memory_has_lost_is_looked_up_in_the_store() {
     let Some(ackord_proto::api::Response::ListOffsets(response)) = test.reply() else {
         panic!("no answer")
     };
-    let [found, unknown] = &response.topics[0].partitions[..] else { panic!("two answers") };
+    let [found, unknown] = &response.topics[0].partitions[..] else {
+        panic!("two answers")
+    };
     assert_eq!((found.timestamp, found.offset), (100, 0));
     assert_eq!(unknown.error_code, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
     test.faults.push_back(StorageFault::Retriable);
     let failed = answer(&mut test, 11, "t", question(0, 0));
-    assert_eq!((failed.error_code, failed.offset), (ErrorCode::KAFKA_STORAGE_ERROR, -1));
+    assert_eq!(
+        (failed.error_code, failed.offset),
+        (ErrorCode::KAFKA_STORAGE_ERROR, -1)
+    );
 }
 
 #[test]
 fn questions_that_have_no_answer() {
     let mut test = filled();
     let unknown = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
-    assert_eq!(answer(&mut test, 11, "gone", question(0, -1)).error_code, unknown);
-    assert_eq!(answer(&mut test, 11, "t", question(1, -1)).error_code, unknown);
-    assert_eq!(answer(&mut test, 11, "t", question(-1, -1)).error_code, unknown);
+    assert_eq!(
+        answer(&mut test, 11, "gone", question(0, -1)).error_code,
+        unknown
+    );
+    assert_eq!(
+        answer(&mut test, 11, "t", question(1, -1)).error_code,
+        unknown
+    );
+    assert_eq!(
+        answer(&mut test, 11, "t", question(-1, -1)).error_code,
+        unknown
+    );
     let unsupported = ErrorCode::UNSUPPORTED_VERSION;
     for (timestamp, since) in [(-3, 7), (-4, 8), (-5, 9), (-6, 11)] {
         let refused = answer(&mut test, since - 1, "t", question(0, timestamp));
@@ -126,29 +161,47 @@ fn questions_that_have_no_answer() {
         let served = answer(&mut test, since, "t", question(0, timestamp));
         assert_eq!(served.error_code, ErrorCode::NONE, "{timestamp}");
     }
-    assert_eq!(answer(&mut test, 11, "t", question(0, -7)).error_code, unsupported);
-    let response =
-        ask!(test, ListOffsets, 11, request("t", vec![question(0, -1), question(0, -2)]));
+    assert_eq!(
+        answer(&mut test, 11, "t", question(0, -7)).error_code,
+        unsupported
+    );
+    let response = ask!(
+        test,
+        ListOffsets,
+        11,
+        request("t", vec![question(0, -1), question(0, -2)])
+    );
     for twice in &response.topics[0].partitions {
-        assert_eq!((twice.error_code, twice.offset), (ErrorCode::INVALID_REQUEST, -1));
+        assert_eq!(
+            (twice.error_code, twice.offset),
+            (ErrorCode::INVALID_REQUEST, -1)
+        );
     }
 }
 
 #[test]
-fn a_leader_epoch_from_the_future_is_unknown() {
+fn another_leader_epoch_is_refused() {
     let mut test = filled();
-    for (current_leader_epoch, code) in
-        [(-1, ErrorCode::NONE), (0, ErrorCode::NONE), (1, ErrorCode::UNKNOWN_LEADER_EPOCH)]
-    {
-        let asked = ListOffsetsPartition { current_leader_epoch, ..question(0, -1) };
-        assert_eq!(answer(&mut test, 4, "t", asked).error_code, code, "{current_leader_epoch}");
+    for (current_leader_epoch, code) in [
+        (-1, ErrorCode::NONE),
+        (0, ErrorCode::NONE),
+        (1, ErrorCode::UNKNOWN_LEADER_EPOCH),
+        (-2, ErrorCode::FENCED_LEADER_EPOCH),
+    ] {
+        let asked = ListOffsetsPartition {
+            current_leader_epoch,
+            ..question(0, -1)
+        };
+        assert_eq!(
+            answer(&mut test, 4, "t", asked).error_code,
+            code,
+            "{current_leader_epoch}"
+        );
     }
 }
 
 #[test]
 fn read_committed_ends_at_the_first_open_transaction() {
-    use ackord_proto::messages::{InitProducerIdRequest, ProduceRequest};
-    use ackord_proto::messages::produce::{PartitionProduceData, TopicProduceData};
     let mut test = filled();
     let transactional_id = Some(Str::from("txn"));
     let init = InitProducerIdRequest {
@@ -161,8 +214,10 @@ fn read_committed_ends_at_the_first_open_transaction() {
         .producer(producer.producer_id, producer.producer_epoch, 0)
         .transactional();
     records.push(900, None, Some(b"open"));
-    let data =
-        PartitionProduceData { records: Some(records.build().into()), ..Default::default() };
+    let data = PartitionProduceData {
+        records: Some(records.build().into()),
+        ..Default::default()
+    };
     let topic = TopicProduceData {
         name: Str::from("t"),
         partition_data: vec![data],
@@ -176,11 +231,21 @@ fn read_committed_ends_at_the_first_open_transaction() {
         ..Default::default()
     };
     let produced = ask!(test, Produce, 12, produce);
-    assert_eq!(produced.responses[0].partition_responses[0].error_code, ErrorCode::NONE);
+    assert_eq!(
+        produced.responses[0].partition_responses[0].error_code,
+        ErrorCode::NONE
+    );
     let mut offset = |isolation_level, timestamp| {
         let asked = request("t", vec![question(0, timestamp)]);
-        let response =
-            ask!(test, ListOffsets, 11, ListOffsetsRequest { isolation_level, ..asked });
+        let response = ask!(
+            test,
+            ListOffsets,
+            11,
+            ListOffsetsRequest {
+                isolation_level,
+                ..asked
+            }
+        );
         response.topics[0].partitions[0].offset
     };
     assert_eq!((offset(0, -1), offset(1, -1)), (6, 5));
@@ -188,4 +253,20 @@ fn read_committed_ends_at_the_first_open_transaction() {
     assert_eq!((offset(0, 900), offset(1, 900)), (5, -1));
     assert_eq!((offset(0, -3), offset(1, -3)), (5, -1));
     assert_eq!(offset(1, 400), 4);
+}
+
+#[test]
+fn a_compressed_batch_is_answered_by_its_beginning() {
+    let mut test = TestBroker::new(&[]);
+    test.create_topic("t", 1);
+    test.produce("t", batch(&[100]));
+    let mut bytes = BytesMut::from(&*batch(&[200, 300]));
+    // The codec is in the lowest bits of the attributes; the broker does not look inside.
+    bytes[22] |= 4;
+    let crc = crc32c(&bytes[21..]);
+    bytes[17..21].copy_from_slice(&crc.to_be_bytes());
+    test.produce("t", bytes.freeze());
+    assert_eq!(at(&mut test, 101), (300, 1));
+    assert_eq!(at(&mut test, 250), (300, 1));
+    assert_eq!(at(&mut test, 301), (-1, -1));
 }

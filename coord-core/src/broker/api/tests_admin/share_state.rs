@@ -1,15 +1,20 @@
 //! Initialize, Read, Write and DeleteShareGroupState from outside.
 
+use ackord_proto::api::Response;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
-    DeleteShareGroupStateRequest, InitializeShareGroupStateRequest, ReadShareGroupStateRequest,
-    WriteShareGroupStateRequest, delete_share_group_state as delete,
-    initialize_share_group_state as initialize, read_share_group_state as read,
-    write_share_group_state as write,
+    AddShareAcksToTxnRequest, DeleteShareGroupStateRequest, InitProducerIdRequest,
+    InitializeShareGroupStateRequest, ReadShareGroupStateRequest, ShareFetchRequest,
+    ShareGroupHeartbeatRequest, TxnShareAcknowledgeRequest, WriteShareGroupStateRequest,
+    add_share_acks_to_txn as register, delete_share_group_state as delete,
+    initialize_share_group_state as initialize, read_share_group_state as read, share_fetch,
+    txn_share_acknowledge as stage, write_share_group_state as write,
 };
+use ackord_proto::records::BatchBuilder;
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::broker::testing::{TestBroker, ask};
 
@@ -20,8 +25,11 @@ fn initialize(test: &mut TestBroker, group: &str, topic_id: Uuid, partition: i32
         start_offset: 3,
         ..Default::default()
     };
-    let topic =
-        initialize::InitializeStateData { topic_id, partitions: vec![data], ..Default::default() };
+    let topic = initialize::InitializeStateData {
+        topic_id,
+        partitions: vec![data],
+        ..Default::default()
+    };
     let request = InitializeShareGroupStateRequest {
         group_id: Str::from(group),
         topics: vec![topic],
@@ -31,15 +39,31 @@ fn initialize(test: &mut TestBroker, group: &str, topic_id: Uuid, partition: i32
     response.results[0].partitions[0].error_code
 }
 
-fn read(test: &mut TestBroker, group: &str, topic_id: Uuid, partition: i32) -> read::PartitionResult {
-    let data = read::PartitionData { partition, ..Default::default() };
-    let topic = read::ReadStateData { topic_id, partitions: vec![data], ..Default::default() };
+fn read(
+    test: &mut TestBroker,
+    group: &str,
+    topic_id: Uuid,
+    partition: i32,
+) -> read::PartitionResult {
+    let data = read::PartitionData {
+        partition,
+        ..Default::default()
+    };
+    let topic = read::ReadStateData {
+        topic_id,
+        partitions: vec![data],
+        ..Default::default()
+    };
     let request = ReadShareGroupStateRequest {
         group_id: Str::from(group),
         topics: vec![topic],
         ..Default::default()
     };
-    ask!(test, ReadShareGroupState, 0, request).results.remove(0).partitions.remove(0)
+    ask!(test, ReadShareGroupState, 0, request)
+        .results
+        .remove(0)
+        .partitions
+        .remove(0)
 }
 
 fn write_request(group: &str, topic_id: Uuid, partition: i32) -> WriteShareGroupStateRequest {
@@ -57,7 +81,11 @@ fn write_request(group: &str, topic_id: Uuid, partition: i32) -> WriteShareGroup
         state_batches: vec![batch],
         ..Default::default()
     };
-    let topic = write::WriteStateData { topic_id, partitions: vec![data], ..Default::default() };
+    let topic = write::WriteStateData {
+        topic_id,
+        partitions: vec![data],
+        ..Default::default()
+    };
     WriteShareGroupStateRequest {
         group_id: Str::from(group),
         topics: vec![topic],
@@ -72,8 +100,15 @@ fn write(test: &mut TestBroker, group: &str, topic: Uuid, partition: i32) -> Err
 }
 
 fn delete(test: &mut TestBroker, group: &str, topic_id: Uuid, partition: i32) -> ErrorCode {
-    let data = delete::PartitionData { partition, ..Default::default() };
-    let topic = delete::DeleteStateData { topic_id, partitions: vec![data], ..Default::default() };
+    let data = delete::PartitionData {
+        partition,
+        ..Default::default()
+    };
+    let topic = delete::DeleteStateData {
+        topic_id,
+        partitions: vec![data],
+        ..Default::default()
+    };
     let request = DeleteShareGroupStateRequest {
         group_id: Str::from(group),
         topics: vec![topic],
@@ -92,15 +127,24 @@ fn a_state_begins_changes_and_ends() {
     assert_eq!(write(&mut test, "g", topic, 1), ErrorCode::INVALID_REQUEST);
     assert_eq!(initialize(&mut test, "g", topic, 1), ErrorCode::NONE);
     let begun = read(&mut test, "g", topic, 1);
-    assert_eq!((begun.error_code, begun.state_epoch, begun.start_offset), (ErrorCode::NONE, 1, 3));
+    assert_eq!(
+        (begun.error_code, begun.state_epoch, begun.start_offset),
+        (ErrorCode::NONE, 1, 3)
+    );
     assert_eq!(write(&mut test, "g", topic, 1), ErrorCode::NONE);
     test.restart();
     let changed = read(&mut test, "g", topic, 1);
     assert_eq!(changed.start_offset, 4);
     let batch = changed.state_batches.first().unwrap();
-    assert_eq!((batch.first_offset, batch.last_offset, batch.delivery_state), (5, 6, 2));
+    assert_eq!(
+        (batch.first_offset, batch.last_offset, batch.delivery_state),
+        (5, 6, 2)
+    );
     assert_eq!(delete(&mut test, "g", topic, 1), ErrorCode::NONE);
-    assert_eq!(read(&mut test, "g", topic, 1).error_code, ErrorCode::INVALID_REQUEST);
+    assert_eq!(
+        read(&mut test, "g", topic, 1).error_code,
+        ErrorCode::INVALID_REQUEST
+    );
     // What is not there is deleted.
     assert_eq!(delete(&mut test, "g", topic, 1), ErrorCode::NONE);
 }
@@ -143,5 +187,153 @@ fn older_epochs_are_fenced() {
     let mut request = write_request("g", topic, 0);
     request.topics[0].partitions[0].state_epoch = 0;
     let response = ask!(test, WriteShareGroupState, 0, request);
-    assert_eq!(response.results[0].partitions[0].error_code, ErrorCode::FENCED_STATE_EPOCH);
+    assert_eq!(
+        response.results[0].partitions[0].error_code,
+        ErrorCode::FENCED_STATE_EPOCH
+    );
+}
+
+fn join(test: &mut TestBroker) {
+    let request = ShareGroupHeartbeatRequest {
+        group_id: Str::from("g"),
+        member_id: Str::from("m"),
+        subscribed_topic_names: Some(vec![Str::from("t")]),
+        ..Default::default()
+    };
+    let response = ask!(test, ShareGroupHeartbeat, 1, request);
+    assert_eq!(response.error_code, ErrorCode::NONE);
+}
+
+fn fetch(test: &mut TestBroker, topic_id: Uuid, share_session_epoch: i32) -> Vec<(i64, i64)> {
+    let partition = share_fetch::FetchPartition::default();
+    let topic = share_fetch::FetchTopic {
+        topic_id,
+        partitions: vec![partition],
+        ..Default::default()
+    };
+    let request = ShareFetchRequest {
+        group_id: Some(Str::from("g")),
+        member_id: Some(Str::from("m")),
+        share_session_epoch,
+        max_wait_ms: 500,
+        min_bytes: 1,
+        max_bytes: i32::MAX,
+        max_records: 100,
+        batch_size: 100,
+        topics: vec![topic],
+        ..Default::default()
+    };
+    test.send(1, request);
+    test.pass(500);
+    let Some(Response::ShareFetch(response)) = test.reply() else {
+        panic!("no answer")
+    };
+    assert_eq!(response.error_code, ErrorCode::NONE);
+    let partitions = response
+        .responses
+        .iter()
+        .flat_map(|topic| &topic.partitions);
+    let acquired = partitions.flat_map(|partition| &partition.acquired_records);
+    acquired
+        .map(|range| (range.first_offset, range.last_offset))
+        .collect()
+}
+
+/// A member of `g` that holds the records from offset 3 on of a topic of 6.
+fn with_member() -> (TestBroker, Uuid) {
+    let mut test = TestBroker::new(&[]);
+    let topic = test.create_topic("t", 1);
+    let mut batch = BatchBuilder::new(0);
+    (0..6).for_each(|_| batch.push(1, None, Some(b"x")));
+    test.produce("t", batch.build());
+    assert_eq!(initialize(&mut test, "g", topic, 0), ErrorCode::NONE);
+    join(&mut test);
+    assert_eq!(fetch(&mut test, topic, 0), [(3, 5)]);
+    (test, topic)
+}
+
+#[test]
+fn what_the_leader_has_in_memory_gives_way_to_a_state_from_outside() {
+    let (mut test, topic) = with_member();
+    assert_eq!(fetch(&mut test, topic, 1), []);
+    // Offset 5 is done by this, and the leader forgets who holds the other two.
+    assert_eq!(write(&mut test, "g", topic, 0), ErrorCode::NONE);
+    assert_eq!(fetch(&mut test, topic, 2), [(4, 4)]);
+}
+
+#[test]
+fn what_a_transaction_holds_is_left_alone() {
+    let (mut test, topic_id) = with_member();
+    let transactional_id = Str::from("txn");
+    let init = InitProducerIdRequest {
+        transactional_id: Some(transactional_id.clone()),
+        transaction_timeout_ms: 60_000,
+        ..Default::default()
+    };
+    let producer = ask!(test, InitProducerId, 5, init);
+    let (producer_id, producer_epoch) = (producer.producer_id, producer.producer_epoch);
+    let topic = register::AddShareAcksToTxnTopic {
+        name: Str::from("t"),
+        partitions: vec![0],
+        ..Default::default()
+    };
+    let request = AddShareAcksToTxnRequest {
+        transactional_id: transactional_id.clone(),
+        producer_id,
+        producer_epoch,
+        group_id: Str::from("g"),
+        topics: vec![topic],
+        ..Default::default()
+    };
+    let registered = ask!(test, AddShareAcksToTxn, 0, request);
+    assert_eq!(
+        registered.topics[0].partitions[0].error_code,
+        ErrorCode::NONE
+    );
+    let batch = stage::AcknowledgementBatch {
+        first_offset: 4,
+        last_offset: 4,
+        acknowledge_type: 1,
+        ..Default::default()
+    };
+    let partition = stage::TxnShareAcknowledgePartition {
+        acknowledgement_batches: vec![batch],
+        ..Default::default()
+    };
+    let topic = stage::TxnShareAcknowledgeTopic {
+        topic_id,
+        partitions: vec![partition],
+        ..Default::default()
+    };
+    let request = TxnShareAcknowledgeRequest {
+        group_id: Str::from("g"),
+        transactional_id,
+        producer_id,
+        producer_epoch,
+        topics: vec![topic],
+        ..Default::default()
+    };
+    let staged = ask!(test, TxnShareAcknowledge, 0, request);
+    assert_eq!(
+        staged.responses[0].partitions[0].error_code,
+        ErrorCode::NONE
+    );
+
+    let before = read(&mut test, "g", topic_id, 0);
+    assert_eq!(before.error_code, ErrorCode::NONE);
+    assert_eq!(
+        write(&mut test, "g", topic_id, 0),
+        ErrorCode::INVALID_TXN_STATE
+    );
+    assert_eq!(
+        delete(&mut test, "g", topic_id, 0),
+        ErrorCode::INVALID_TXN_STATE
+    );
+    assert_eq!(
+        initialize(&mut test, "g", topic_id, 0),
+        ErrorCode::INVALID_TXN_STATE
+    );
+    assert_eq!(read(&mut test, "g", topic_id, 0), before);
+    // Nor does another group have to wait.
+    assert_eq!(initialize(&mut test, "other", topic_id, 0), ErrorCode::NONE);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills the broker with SIGKILL at random moments while workers copy a topic exactly once.
 
-kill9.py BROKER COPY [--kills N] [--records N] [--consumer COMMAND] [--seed S]
+kill9.py BROKER COPY [--kills N] [--records N] [--batch N] [--consumer COMMAND] [--seed S]
 
 BROKER is the `ackord` binary, COPY the `exactly_once` example. The broker is restarted on the same
 directory and port each time. COPY prints its own account; with --consumer the output is read once
@@ -48,6 +48,7 @@ def main():
     options.add_argument("--kills", type=int, default=20)
     options.add_argument("--records", type=int, default=10_000)
     options.add_argument("--partitions", type=int, default=4)
+    options.add_argument("--batch", type=int, default=10)
     options.add_argument("--consumer")
     options.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     options = options.parse_args()
@@ -58,11 +59,11 @@ def main():
     address = f"127.0.0.1:{port}"
     copy = subprocess.Popen(
         [options.copy, "--against", address, "--records", str(options.records), "--partitions",
-         str(options.partitions), "--name", "kill9"])
+         str(options.partitions), "--batch", str(options.batch), "--name", "kill9"])
     kills = 0
     try:
         while copy.poll() is None:
-            pause = chance.uniform(0.2, 1.5)
+            pause = chance.uniform(0.03, 0.3)
             try:
                 copy.wait(pause)
                 break

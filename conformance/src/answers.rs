@@ -21,7 +21,10 @@ pub(crate) struct Codes {
 
 impl Codes {
     fn top(code: ErrorCode) -> Self {
-        Codes { top: Some(code), parts: Vec::new() }
+        Codes {
+            top: Some(code),
+            parts: Vec::new(),
+        }
     }
 
     /// No error anywhere.
@@ -55,12 +58,18 @@ impl Clients {
             Response::ShareGroupHeartbeat(response) => Codes::top(response.error_code),
             Response::Produce(response) => self.named(None, &response.responses, |topic| {
                 let parts = topic.partition_responses.iter();
-                (&topic.name, parts.map(|part| (part.index, part.error_code)).collect())
+                (
+                    &topic.name,
+                    parts.map(|part| (part.index, part.error_code)).collect(),
+                )
             }),
             Response::Fetch(response) => {
                 self.named(Some(response.error_code), &response.responses, |topic| {
                     let parts = topic.partitions.iter();
-                    (&topic.topic, parts.map(|p| (p.partition_index, p.error_code)).collect())
+                    (
+                        &topic.topic,
+                        parts.map(|p| (p.partition_index, p.error_code)).collect(),
+                    )
                 })
             }
             Response::AddPartitionsToTxn(response) => {
@@ -73,14 +82,24 @@ impl Clients {
             Response::AddShareAcksToTxn(response) => {
                 self.named(Some(response.error_code), &response.topics, |topic| {
                     let parts = topic.partitions.iter();
-                    (&topic.name, parts.map(|p| (p.partition_index, p.error_code)).collect())
+                    (
+                        &topic.name,
+                        parts.map(|p| (p.partition_index, p.error_code)).collect(),
+                    )
                 })
             }
             Response::WriteTxnMarkers(response) => {
-                let topics: Vec<_> = response.markers.iter().flat_map(|own| &own.topics).collect();
+                let topics: Vec<_> = response
+                    .markers
+                    .iter()
+                    .flat_map(|own| &own.topics)
+                    .collect();
                 self.named(None, &topics, |topic| {
                     let parts = topic.partitions.iter();
-                    (&topic.name, parts.map(|p| (p.partition_index, p.error_code)).collect())
+                    (
+                        &topic.name,
+                        parts.map(|p| (p.partition_index, p.error_code)).collect(),
+                    )
                 })
             }
             other => self.codes_by_id(other),
@@ -92,20 +111,30 @@ impl Clients {
             Response::TxnShareAcknowledge(response) => {
                 self.by_id(Some(response.error_code), &response.responses, |topic| {
                     let parts = topic.partitions.iter();
-                    (topic.topic_id, parts.map(|p| (p.partition_index, p.error_code)).collect())
+                    (
+                        topic.topic_id,
+                        parts.map(|p| (p.partition_index, p.error_code)).collect(),
+                    )
                 })
             }
             Response::ShareAcknowledge(response) => {
                 self.by_id(Some(response.error_code), &response.responses, |topic| {
                     let parts = topic.partitions.iter();
-                    (topic.topic_id, parts.map(|p| (p.partition_index, p.error_code)).collect())
+                    (
+                        topic.topic_id,
+                        parts.map(|p| (p.partition_index, p.error_code)).collect(),
+                    )
                 })
             }
             Response::ShareFetch(response) => {
                 self.by_id(Some(response.error_code), &response.responses, |topic| {
                     let code = |part: &ackord_proto::messages::share_fetch::PartitionData| {
                         let own = part.error_code;
-                        let code = if own.is_error() { own } else { part.acknowledge_error_code };
+                        let code = if own.is_error() {
+                            own
+                        } else {
+                            part.acknowledge_error_code
+                        };
                         (part.partition_index, code)
                     };
                     (topic.topic_id, topic.partitions.iter().map(code).collect())
@@ -114,19 +143,34 @@ impl Clients {
             Response::WriteShareGroupState(response) => {
                 self.by_id(None, &response.results, |topic| {
                     let parts = topic.partitions.iter();
-                    (topic.topic_id, parts.map(|part| (part.partition, part.error_code)).collect())
+                    (
+                        topic.topic_id,
+                        parts
+                            .map(|part| (part.partition, part.error_code))
+                            .collect(),
+                    )
                 })
             }
             Response::DeleteShareGroupState(response) => {
                 self.by_id(None, &response.results, |topic| {
                     let parts = topic.partitions.iter();
-                    (topic.topic_id, parts.map(|part| (part.partition, part.error_code)).collect())
+                    (
+                        topic.topic_id,
+                        parts
+                            .map(|part| (part.partition, part.error_code))
+                            .collect(),
+                    )
                 })
             }
             Response::ReadShareGroupState(response) => {
                 self.by_id(None, &response.results, |topic| {
                     let parts = topic.partitions.iter();
-                    (topic.topic_id, parts.map(|part| (part.partition, part.error_code)).collect())
+                    (
+                        topic.topic_id,
+                        parts
+                            .map(|part| (part.partition, part.error_code))
+                            .collect(),
+                    )
                 })
             }
             _ => Codes::default(),
@@ -144,7 +188,10 @@ impl Clients {
             let label = |(index, code)| (self.label_by_name(name, index), code);
             parts.into_iter().map(label).collect::<Vec<_>>()
         });
-        Codes { top, parts: labelled.collect() }
+        Codes {
+            top,
+            parts: labelled.collect(),
+        }
     }
 
     fn by_id<T>(
@@ -158,7 +205,10 @@ impl Clients {
             let label = |(index, code)| (self.label_by_id(id, index), code);
             parts.into_iter().map(label).collect::<Vec<_>>()
         });
-        Codes { top, parts: labelled.collect() }
+        Codes {
+            top,
+            parts: labelled.collect(),
+        }
     }
 
     /// Whether an answer is what a step expects.
@@ -177,9 +227,7 @@ impl Clients {
             Expected::Closed | Expected::Waiting => false,
             Expected::Code(code) => match codes.top {
                 Some(top) => top == *code,
-                None => {
-                    !codes.parts.is_empty() && codes.parts.iter().all(|(_, own)| own == code)
-                }
+                None => !codes.parts.is_empty() && codes.parts.iter().all(|(_, own)| own == code),
             },
             Expected::Parts(parts) => {
                 let wanted = |label: &String| {
@@ -187,10 +235,16 @@ impl Clients {
                     named.map_or(ErrorCode::NONE, |(_, code)| *code)
                 };
                 let there = |own: &TopicPartition| {
-                    codes.parts.iter().any(|(label, _)| *label == own.to_string())
+                    codes
+                        .parts
+                        .iter()
+                        .any(|(label, _)| *label == own.to_string())
                 };
                 !codes.top.is_some_and(ErrorCode::is_error)
-                    && codes.parts.iter().all(|(label, code)| *code == wanted(label))
+                    && codes
+                        .parts
+                        .iter()
+                        .all(|(label, code)| *code == wanted(label))
                     && parts.iter().all(|(own, _)| there(own))
             }
             Expected::Success => codes.is_success(),
@@ -201,7 +255,11 @@ impl Clients {
                 false
             }
         };
-        if fits { Ok(()) } else { Err(format!("the answer is {codes}")) }
+        if fits {
+            Ok(())
+        } else {
+            Err(format!("the answer is {codes}"))
+        }
     }
 
     fn compare_records(
@@ -219,7 +277,11 @@ impl Clients {
             }
             (Expected::Nothing, Response::Fetch(response)) => {
                 let empty = log_reader::is_empty(response);
-                if empty { Ok(()) } else { Err("records came".to_string()) }
+                if empty {
+                    Ok(())
+                } else {
+                    Err("records came".to_string())
+                }
             }
             (Expected::Values(wanted), Response::Fetch(response)) => {
                 for (partition, values) in wanted {
@@ -282,15 +344,26 @@ impl Clients {
     }
 
     fn only_partition(&self, request: &Request) -> String {
-        let Request::ShareFetch(request) = request else { return String::new() };
+        let Request::ShareFetch(request) = request else {
+            return String::new();
+        };
         let first = request.topics.first().and_then(|topic| {
-            topic.partitions.first().map(|part| (topic.topic_id, part.partition_index))
+            topic
+                .partitions
+                .first()
+                .map(|part| (topic.topic_id, part.partition_index))
         });
-        first.map_or(String::new(), |(topic, partition)| self.label_by_id(topic, partition))
+        first.map_or(String::new(), |(topic, partition)| {
+            self.label_by_id(topic, partition)
+        })
     }
 }
 
 /// Values for people.
 pub(crate) fn listed(values: &[String]) -> String {
-    if values.is_empty() { "nothing".to_string() } else { values.join(" ") }
+    if values.is_empty() {
+        "nothing".to_string()
+    } else {
+        values.join(" ")
+    }
 }

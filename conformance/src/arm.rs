@@ -36,8 +36,30 @@ pub struct ShareView {
     pub start: i64,
     /// Ascending. Offsets behind the last range were never delivered.
     pub ranges: Vec<StateRange>,
-    /// Whether records that a member holds are shown; else they look available.
-    pub shows_acquired: bool,
+    /// Whether records that a member or a transaction holds are shown; else they look available.
+    pub shows_held: bool,
+}
+
+impl ShareView {
+    /// State and delivery count of an offset; DONE and no count below the start.
+    pub fn state_of(&self, offset: i64) -> (&str, Option<i16>) {
+        if offset < self.start {
+            return ("DONE", None);
+        }
+        let holds = |range: &&StateRange| range.first <= offset && offset <= range.last;
+        match self.ranges.iter().find(holds) {
+            Some(range) => (&range.state, Some(range.delivery_count)),
+            None => ("AVAILABLE", Some(0)),
+        }
+    }
+
+    /// Whether the record is never delivered again.
+    pub fn is_done(&self, offset: i64) -> bool {
+        matches!(
+            self.state_of(offset).0,
+            "DONE" | "ACKNOWLEDGED" | "ARCHIVED"
+        )
+    }
 }
 
 /// A broker under test. Clients are named; the first request of a name opens its connection.
@@ -108,6 +130,11 @@ pub trait Arm {
     /// # Errors
     /// It does not come up.
     fn restart(&mut self, wall_shift_ms: i64) -> Result<(), String>;
+
+    /// Whether the broker has to be started again.
+    fn is_down(&self) -> bool {
+        false
+    }
 
     /// Delivery states, where they can be seen without a request.
     fn share_view(&self, group: &str, topic: Uuid, partition: i32) -> Option<ShareView>;

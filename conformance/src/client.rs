@@ -28,7 +28,12 @@ pub(crate) struct Producer {
 impl Default for Producer {
     fn default() -> Self {
         let sequences = BTreeMap::new();
-        Producer { transactional_id: String::new(), id: -1, epoch: -1, sequences }
+        Producer {
+            transactional_id: String::new(),
+            id: -1,
+            epoch: -1,
+            sequences,
+        }
     }
 }
 
@@ -49,7 +54,9 @@ impl Producer {
         Identified {
             transactional_id,
             id: identity.producer_id.unwrap_or(self.id),
-            epoch: identity.epoch.map_or(self.epoch, |option| apply_epoch(option, self.epoch)),
+            epoch: identity
+                .epoch
+                .map_or(self.epoch, |option| apply_epoch(option, self.epoch)),
         }
     }
 }
@@ -128,7 +135,10 @@ pub(crate) struct Clients {
 
 impl Clients {
     pub(crate) fn new(suffix: String) -> Self {
-        Clients { suffix, ..Default::default() }
+        Clients {
+            suffix,
+            ..Default::default()
+        }
     }
 
     pub(crate) fn client(&mut self, name: &str) -> &mut Client {
@@ -138,7 +148,11 @@ impl Clients {
     /// The name that goes over the wire; names of other runs differ. The empty name stays empty.
     pub(crate) fn wire(&self, name: &str) -> String {
         let internal = name.is_empty() || name.starts_with("__");
-        if internal { name.to_string() } else { format!("{name}{}", self.suffix) }
+        if internal {
+            name.to_string()
+        } else {
+            format!("{name}{}", self.suffix)
+        }
     }
 
     pub(crate) fn learn_topic(&mut self, name: &str, id: Uuid) {
@@ -158,14 +172,21 @@ impl Clients {
 
     /// A partition as scripts write it.
     pub(crate) fn label_by_id(&self, id: Uuid, partition: i32) -> String {
-        let name = self.topics.iter().find(|(_, own)| **own == id).map(|(name, _)| name.clone());
+        let name = self
+            .topics
+            .iter()
+            .find(|(_, own)| **own == id)
+            .map(|(name, _)| name.clone());
         let name = name.or_else(|| self.ghosts.borrow().get(&id).cloned());
         format!("{}-{partition}", name.unwrap_or_else(|| id.to_string()))
     }
 
     /// A partition as scripts write it.
     pub(crate) fn label_by_name(&self, name: &str, partition: i32) -> String {
-        format!("{}-{partition}", name.strip_suffix(self.suffix.as_str()).unwrap_or(name))
+        format!(
+            "{}-{partition}",
+            name.strip_suffix(self.suffix.as_str()).unwrap_or(name)
+        )
     }
 
     pub(crate) fn key(&self, partition: &TopicPartition) -> (Uuid, i32) {
@@ -180,8 +201,12 @@ impl Clients {
                 sequence_on(&mut own.producer, request, response);
             }
             (Request::InitProducerId(request), Response::InitProducerId(response)) => {
-                let InitProducerIdResponse { error_code, producer_id, producer_epoch, .. } =
-                    response;
+                let InitProducerIdResponse {
+                    error_code,
+                    producer_id,
+                    producer_epoch,
+                    ..
+                } = response;
                 if !error_code.is_error() {
                     let id = request.transactional_id.as_ref();
                     own.producer.transactional_id = id.map_or(String::new(), |id| id.to_string());
@@ -189,7 +214,12 @@ impl Clients {
                 }
             }
             (Request::EndTxn(_), Response::EndTxn(response)) => {
-                let EndTxnResponse { error_code, producer_id, producer_epoch, .. } = response;
+                let EndTxnResponse {
+                    error_code,
+                    producer_id,
+                    producer_epoch,
+                    ..
+                } = response;
                 if !error_code.is_error() && *producer_id >= 0 {
                     own.producer.become_(*producer_id, *producer_epoch);
                 }
@@ -201,7 +231,11 @@ impl Clients {
                 fetched(&mut own.member, request, response);
             }
             (Request::ShareAcknowledge(request), Response::ShareAcknowledge(response)) => {
-                proceed(&mut own.member, request.share_session_epoch, response.error_code);
+                proceed(
+                    &mut own.member,
+                    request.share_session_epoch,
+                    response.error_code,
+                );
             }
             _ => {}
         }
@@ -218,7 +252,9 @@ fn sequence_on(producer: &mut Producer, request: &ProduceRequest, response: &Pro
             let own = (header.producer_id, header.producer_epoch) == (producer.id, producer.epoch);
             if own && header.has_producer_id() && !answer.error_code.is_error() {
                 let next = header.last_sequence().wrapping_add(1) & i32::MAX;
-                producer.sequences.insert((topic.name.to_string(), part.index), next);
+                producer
+                    .sequences
+                    .insert((topic.name.to_string(), part.index), next);
             }
         }
     }
@@ -258,7 +294,10 @@ fn fetched(member: &mut Member, request: &ShareFetchRequest, response: &ShareFet
     }
     if request.share_session_epoch >= 0 {
         for topic in &request.topics {
-            let keys = topic.partitions.iter().map(|part| (topic.topic_id, part.partition_index));
+            let keys = topic
+                .partitions
+                .iter()
+                .map(|part| (topic.topic_id, part.partition_index));
             member.in_session.extend(keys);
         }
         for topic in &request.forgotten_topics_data {
@@ -269,7 +308,10 @@ fn fetched(member: &mut Member, request: &ShareFetchRequest, response: &ShareFet
     }
     for topic in &response.responses {
         for part in &topic.partitions {
-            let counts = member.acquired.entry((topic.topic_id, part.partition_index)).or_default();
+            let counts = member
+                .acquired
+                .entry((topic.topic_id, part.partition_index))
+                .or_default();
             for range in &part.acquired_records {
                 for offset in range.first_offset..=range.last_offset {
                     counts.insert(offset, range.delivery_count);

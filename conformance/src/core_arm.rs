@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use ackord_coord_core::Broker;
 use ackord_coord_core::contract::{ConnId, Effect, Event, Input};
 use ackord_coord_core::metadata::BrokerConfig;
-use ackord_coord_core::Broker;
 use ackord_machine::{Deadline, Limits, LogId, MonoTime, Now, WallTime};
 use ackord_proto::frame::FrameBuffer;
 use ackord_proto::uuid::Uuid;
@@ -53,12 +53,15 @@ pub struct CoreArm {
     log: Vec<String>,
     digest: Digest,
     last_deadline: Option<Deadline>,
-    crashes: usize,
+    starts: u8,
 }
 
 impl Default for CoreArm {
     fn default() -> Self {
-        let now = Now { mono: MonoTime::ZERO, wall: WallTime::from_millis(WALL_START_MS) };
+        let now = Now {
+            mono: MonoTime::ZERO,
+            wall: WallTime::from_millis(WALL_START_MS),
+        };
         CoreArm {
             config: BrokerConfig::default(),
             limits: Limits::default(),
@@ -73,7 +76,7 @@ impl Default for CoreArm {
             log: Vec::new(),
             digest: Digest::default(),
             last_deadline: None,
-            crashes: 0,
+            starts: 0,
         }
     }
 }
@@ -89,23 +92,16 @@ impl CoreArm {
         &mut self.store
     }
 
-    /// Planned crashes that happened.
-    pub fn crashes(&self) -> usize {
-        self.crashes
-    }
-
-    /// Whether a planned crash ended the broker and it waits to be started again.
-    pub fn is_down(&self) -> bool {
-        self.broker.is_none()
-    }
-
     fn say(&mut self, line: String) {
         self.digest.update(line.as_bytes());
         self.log.push(line);
     }
 
     fn boot(&mut self) -> Result<(), String> {
-        let broker = Broker::new(self.config.clone(), self.limits.clone(), [7; 32], self.now);
+        // Chance never repeats itself from one start to the next.
+        self.starts = self.starts.wrapping_add(1);
+        let seed = [self.starts; 32];
+        let broker = Broker::new(self.config.clone(), self.limits.clone(), seed, self.now);
         self.broker = Some(broker);
         self.last_deadline = None;
         self.pump()?;
@@ -116,8 +112,12 @@ impl CoreArm {
     }
 
     fn handle(&mut self, input: Input) -> Result<(), String> {
-        let Some(broker) = &mut self.broker else { return Ok(()) };
-        broker.handle(self.now, input).map_err(|misuse| format!("misuse of the broker: {misuse}"))
+        let Some(broker) = &mut self.broker else {
+            return Ok(());
+        };
+        broker
+            .handle(self.now, input)
+            .map_err(|misuse| format!("misuse of the broker: {misuse}"))
     }
 
     /// Carries out all that the broker wants, completes storage, delivers frames.
@@ -146,9 +146,8 @@ impl CoreArm {
         };
         let Some(done) = done else { return Ok(false) };
         self.say(format!("  {}", transcript::completion(&done)));
-        if self.store.take_crash() {
-            self.crashes += 1;
-            self.end(Keep::Completed);
+        if let Some(kept) = self.store.take_crash() {
+            self.end(Keep::Operations(kept));
             return Ok(false);
         }
         self.handle(Input::Completed(done))?;
@@ -194,11 +193,15 @@ impl CoreArm {
     fn send_to_client(&mut self, conn: ConnId, chunks: Vec<Bytes>) -> Result<(), String> {
         let bytes = chunks.iter().map(Bytes::len).sum();
         let mut whole = Vec::with_capacity(bytes);
-        chunks.iter().for_each(|chunk| whole.extend_from_slice(chunk));
+        chunks
+            .iter()
+            .for_each(|chunk| whole.extend_from_slice(chunk));
         self.digest.update(&whole);
         if let Some(own) = self.conns.get_mut(&conn) {
             let client = own.client.clone();
-            let text = self.frames.response(&client, &Bytes::copy_from_slice(&whole[4..]));
+            let text = self
+                .frames
+                .response(&client, &Bytes::copy_from_slice(&whole[4..]));
             own.to_client.push(Bytes::from(whole));
             if client != QUIET {
                 self.say(format!("  {text}"));
@@ -231,7 +234,10 @@ impl CoreArm {
         };
         self.conns.insert(conn, own);
         self.by_client.insert(client.to_string(), conn);
-        self.handle(Input::Opened { conn, host: "127.0.0.1".to_string() })?;
+        self.handle(Input::Opened {
+            conn,
+            host: "127.0.0.1".to_string(),
+        })?;
         Ok(conn)
     }
 
@@ -257,7 +263,10 @@ impl CoreArm {
         let before = self.now.mono.as_micros() / 1000;
         let after = (self.now.mono.as_micros() + passed) / 1000;
         let wall = self.now.wall.as_millis() + i64::try_from(after - before).unwrap_or(i64::MAX);
-        self.now = Now { mono, wall: WallTime::from_millis(wall) };
+        self.now = Now {
+            mono,
+            wall: WallTime::from_millis(wall),
+        };
     }
 }
 
@@ -272,13 +281,17 @@ impl Arm for CoreArm {
     }
 
     fn start(&mut self, configs: &Pairs, limits: &Pairs) -> Result<(), String> {
-        let pairs = configs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let pairs = configs
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
         self.config = BrokerConfig::from_pairs(pairs)?;
         if let Some(name) = self.config.unknown().first() {
             return Err(format!("`{name}` has no effect"));
         }
         for (name, value) in limits {
-            let number = value.parse().map_err(|_| format!("`{value}` is no limit"))?;
+            let number = value
+                .parse()
+                .map_err(|_| format!("`{value}` is no limit"))?;
             match name.as_str() {
                 "checkpoint.appends" => self.limits.checkpoint_appends = number,
                 "tail.bytes" => {
@@ -296,7 +309,10 @@ impl Arm for CoreArm {
             return Err("the broker is down".to_string());
         }
         let conn = self.connection(client)?;
-        let whole: Vec<u8> = frame.iter().flat_map(|chunk| chunk.iter().copied()).collect();
+        let whole: Vec<u8> = frame
+            .iter()
+            .flat_map(|chunk| chunk.iter().copied())
+            .collect();
         let bytes = Bytes::from(whole).slice(4..);
         let text = self.frames.request(client, &bytes);
         if client != QUIET {
@@ -316,8 +332,12 @@ impl Arm for CoreArm {
     }
 
     fn poll(&mut self, client: &str) -> Received {
-        let Some(id) = self.by_client.get(client).copied() else { return Received::Closed };
-        let Some(conn) = self.conns.get_mut(&id) else { return Received::Closed };
+        let Some(id) = self.by_client.get(client).copied() else {
+            return Received::Closed;
+        };
+        let Some(conn) = self.conns.get_mut(&id) else {
+            return Received::Closed;
+        };
         match conn.to_client.next_frame() {
             Ok(Some(frame)) => Received::Frame(frame),
             _ if conn.closed => {
@@ -329,7 +349,9 @@ impl Arm for CoreArm {
     }
 
     fn disconnect(&mut self, client: &str) -> Result<(), String> {
-        let Some(conn) = self.by_client.remove(client) else { return Ok(()) };
+        let Some(conn) = self.by_client.remove(client) else {
+            return Ok(());
+        };
         if self.conns.remove(&conn).is_some_and(|own| !own.closed) {
             self.handle(Input::Closed { conn })?;
         }
@@ -393,9 +415,17 @@ impl Arm for CoreArm {
         self.boot()
     }
 
+    fn is_down(&self) -> bool {
+        self.broker.is_none()
+    }
+
     fn share_view(&self, group: &str, topic: Uuid, partition: i32) -> Option<ShareView> {
         let broker = self.broker.as_ref()?;
-        Some(core_view::share_view(broker, group, LogId { topic, partition }))
+        Some(core_view::share_view(
+            broker,
+            group,
+            LogId { topic, partition },
+        ))
     }
 
     fn open_items(&self) -> Option<Vec<String>> {
@@ -407,7 +437,11 @@ impl Arm for CoreArm {
         let mut found = broker
             .transaction_coordinators()
             .filter_map(|coordinator| coordinator.transaction(transactional_id));
-        Some(found.next().map_or("none".to_string(), |txn| txn.state.name().to_string()))
+        Some(
+            found
+                .next()
+                .map_or("none".to_string(), |txn| txn.state.name().to_string()),
+        )
     }
 
     fn take_log(&mut self) -> Vec<String> {
@@ -420,4 +454,3 @@ impl Arm for CoreArm {
         lines.iter().map(|line| self.names.apply(line)).collect()
     }
 }
-

@@ -9,7 +9,9 @@ use crate::arm::{ShareView, StateRange};
 
 /// A share partition: as its leader has it, or as it is stored where no leader has loaded it.
 pub(crate) fn share_view(broker: &Broker, group: &str, log: LogId) -> ShareView {
-    let loaded = broker.leader(log).and_then(|leader| leader.share_partition(group));
+    let loaded = broker
+        .leader(log)
+        .and_then(|leader| leader.share_partition(group));
     if let Some(partition) = loaded {
         let ranges = partition.ranges().map(|range| StateRange {
             first: range.first,
@@ -18,13 +20,27 @@ pub(crate) fn share_view(broker: &Broker, group: &str, log: LogId) -> ShareView 
             delivery_count: range.delivery_count,
         });
         let start = partition.start_offset();
-        return ShareView { start, ranges: ranges.collect(), shows_acquired: true };
+        return ShareView {
+            start,
+            ranges: ranges.collect(),
+            shows_held: true,
+        };
     }
-    let key = ShareKey { group: group.into(), topic: log.topic, partition: log.partition };
-    let stored = broker.share_coordinators().find_map(|coordinator| coordinator.state(&key));
+    let key = ShareKey {
+        group: group.into(),
+        topic: log.topic,
+        partition: log.partition,
+    };
+    let stored = broker
+        .share_coordinators()
+        .find_map(|coordinator| coordinator.state(&key));
     match stored {
         Some(state) => stored_view(state),
-        None => ShareView { start: 0, ranges: Vec::new(), shows_acquired: true },
+        None => ShareView {
+            start: 0,
+            ranges: Vec::new(),
+            shows_held: true,
+        },
     }
 }
 
@@ -44,12 +60,19 @@ fn stored_view(state: &ShareState) -> ShareView {
             delivery_count: delivery.count,
         };
         // What a transaction holds is told by the transaction, not by the older state below it.
-        if !ranges.iter().any(|own| own.first <= first && last <= own.last) {
+        if !ranges
+            .iter()
+            .any(|own| own.first <= first && last <= own.last)
+        {
             ranges.push(range);
         }
     }
     ranges.sort_by_key(|range| range.first);
-    ShareView { start: state.start_offset, ranges, shows_acquired: true }
+    ShareView {
+        start: state.start_offset,
+        ranges,
+        shows_held: true,
+    }
 }
 
 /// Kafka's name of a stored delivery state.
@@ -87,18 +110,27 @@ pub(crate) fn open_items(broker: &Broker) -> Vec<String> {
     }
     for topic in broker.cluster().topics() {
         for log in topic.logs() {
-            let Some(leader) = broker.leader(log) else { continue };
+            let Some(leader) = broker.leader(log) else {
+                continue;
+            };
             for group in leader.groups() {
                 let partition = leader.share_partition(group);
                 let count = partition.map_or(0, |partition| partition.pending_count());
                 if count > 0 {
                     let name = &topic.name;
-                    open.push(format!("{count} records of {name} are pending in group {group}"));
+                    open.push(format!(
+                        "{count} records of {name} are pending in group {group}"
+                    ));
                 }
             }
-            let Some(log_state) = broker.log(log) else { continue };
+            let Some(log_state) = broker.log(log) else {
+                continue;
+            };
             if log_state.last_stable_offset() < log_state.high_watermark() {
-                open.push(format!("{}-{} has an open transaction", topic.name, log.partition));
+                open.push(format!(
+                    "{}-{} has an open transaction",
+                    topic.name, log.partition
+                ));
             }
         }
     }

@@ -11,7 +11,10 @@ use crate::verbs;
 
 /// Reads a whole script.
 pub(crate) fn script(text: &str) -> Result<Script, String> {
-    let mut script = Script { title: String::new(), lines: Vec::new() };
+    let mut script = Script {
+        title: String::new(),
+        lines: Vec::new(),
+    };
     for (number, line) in (1..).zip(text.lines()) {
         let (code, comment) = match line.split_once('#') {
             Some((code, comment)) => (code, Some(comment)),
@@ -20,9 +23,17 @@ pub(crate) fn script(text: &str) -> Result<Script, String> {
         if let Some(comment) = comment.filter(|_| script.title.is_empty()) {
             script.title = comment.trim().to_string();
         }
-        for text in code.split(" ; ").map(str::trim).filter(|text| !text.is_empty()) {
+        for text in code
+            .split(" ; ")
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+        {
             let step = step(text).map_err(|error| format!("line {number}, `{text}`: {error}"))?;
-            script.lines.push(Line { number, text: text.to_string(), step });
+            script.lines.push(Line {
+                number,
+                text: text.to_string(),
+                step,
+            });
         }
     }
     if script.title.is_empty() {
@@ -70,7 +81,11 @@ impl<'a> Words<'a> {
 }
 
 fn name(word: &str) -> String {
-    if word == "''" { String::new() } else { word.to_string() }
+    if word == "''" {
+        String::new()
+    } else {
+        word.to_string()
+    }
 }
 
 fn step(text: &str) -> Result<Step, String> {
@@ -78,7 +93,9 @@ fn step(text: &str) -> Result<Step, String> {
     let first = words.next("a step")?;
     if let Some(time) = first.strip_prefix("t+") {
         words.end()?;
-        return Ok(Step::Advance { millis: duration(time)? });
+        return Ok(Step::Advance {
+            millis: duration(time)?,
+        });
     }
     match first {
         "broker" => Ok(Step::Broker(pairs(&words.rest())?)),
@@ -90,7 +107,10 @@ fn step(text: &str) -> Result<Step, String> {
         "expect" => Ok(Step::Expect(fact(&mut words)?)),
         "group" => {
             let name = words.name("a group")?;
-            Ok(Step::Group { name, configs: pairs(&words.rest())? })
+            Ok(Step::Group {
+                name,
+                configs: pairs(&words.rest())?,
+            })
         }
         "limits" => Ok(Step::Limits(pairs(&words.rest())?)),
         "restart" => restart(&mut words),
@@ -111,7 +131,11 @@ fn client_step(client: &str, text: &str) -> Result<Step, String> {
         Some(answer) => expected(answer)?,
         None => Expected::Success,
     };
-    Ok(Step::Client { client: client.to_string(), verb, expected })
+    Ok(Step::Client {
+        client: client.to_string(),
+        verb,
+        expected,
+    })
 }
 
 pub(crate) fn pairs(words: &[&str]) -> Result<Pairs, String> {
@@ -131,7 +155,11 @@ fn topic(words: &mut Words<'_>) -> Result<Step, String> {
     if let Some(at) = configs.iter().position(|(key, _)| key == "partitions") {
         partitions = number(&configs.remove(at).1)?;
     }
-    Ok(Step::Topic { name, partitions, configs })
+    Ok(Step::Topic {
+        name,
+        partitions,
+        configs,
+    })
 }
 
 fn crash(words: &mut Words<'_>) -> Result<Step, String> {
@@ -151,7 +179,9 @@ fn restart(words: &mut Words<'_>) -> Result<Step, String> {
     let wall_shift_ms = match words.rest().as_slice() {
         [] => 0,
         [wall] => {
-            let shift = wall.strip_prefix("wall=").ok_or("restart takes wall=-1h or wall=+1h")?;
+            let shift = wall
+                .strip_prefix("wall=")
+                .ok_or("restart takes wall=-1h or wall=+1h")?;
             let (sign, time) = match shift.strip_prefix('-') {
                 Some(time) => (-1, time),
                 None => (1, shift.trim_start_matches('+')),
@@ -204,9 +234,10 @@ fn fact(words: &mut Words<'_>) -> Result<Fact, String> {
             id: words.name("a transactional id")?,
             state: words.name("a state")?,
         },
-        "visible" => {
-            Fact::Visible { partition: words.partition()?, values: values(&words.rest()) }
-        }
+        "visible" => Fact::Visible {
+            partition: words.partition()?,
+            values: values(&words.rest()),
+        },
         other => return Err(format!("`{other}` cannot be expected")),
     };
     words.end()?;
@@ -239,7 +270,12 @@ fn state_items(text: &str) -> Result<Vec<StateItem>, String> {
         }
         let count = count(&mut words)?;
         words.end()?;
-        Ok(StateItem { first, last, state, count })
+        Ok(StateItem {
+            first,
+            last,
+            state,
+            count,
+        })
     };
     text.split(',').map(item).collect()
 }
@@ -266,12 +302,23 @@ fn expected(text: &str) -> Result<Expected, String> {
         return Ok(Expected::Code(code));
     }
     if let Some(list) = text.strip_prefix("values ") {
-        return list.split(',').map(value_item).collect::<Result<_, _>>().map(Expected::Values);
+        return list
+            .split(',')
+            .map(value_item)
+            .collect::<Result<_, _>>()
+            .map(Expected::Values);
     }
     if text.contains(':') {
-        return text.split(',').map(part).collect::<Result<_, _>>().map(Expected::Parts);
+        return text
+            .split(',')
+            .map(part)
+            .collect::<Result<_, _>>()
+            .map(Expected::Parts);
     }
-    text.split(',').map(acquired).collect::<Result<_, _>>().map(Expected::Acquired)
+    text.split(',')
+        .map(acquired)
+        .collect::<Result<_, _>>()
+        .map(Expected::Acquired)
 }
 
 fn value_item(text: &str) -> Result<(TopicPartition, Vec<String>), String> {
@@ -288,16 +335,28 @@ fn part(text: &str) -> Result<(TopicPartition, ErrorCode), String> {
 
 fn acquired(text: &str) -> Result<AcquiredSpan, String> {
     let mut words = Words::new(text);
-    let named = words.peek().is_some_and(|word| !word.starts_with(|c: char| c.is_ascii_digit()));
-    let partition = if named { Some(words.partition()?) } else { None };
+    let named = words
+        .peek()
+        .is_some_and(|word| !word.starts_with(|c: char| c.is_ascii_digit()));
+    let partition = if named {
+        Some(words.partition()?)
+    } else {
+        None
+    };
     let (first, last) = range(words.next("offsets")?)?;
     let count = count(&mut words)?;
     words.end()?;
-    Ok(AcquiredSpan { partition, first, last, count })
+    Ok(AcquiredSpan {
+        partition,
+        first,
+        last,
+        count,
+    })
 }
 
 pub(crate) fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
-    text.parse().map_err(|_| format!("`{text}` is no number here"))
+    text.parse()
+        .map_err(|_| format!("`{text}` is no number here"))
 }
 
 /// `0-9`, or `5` for one offset.
@@ -314,8 +373,14 @@ pub(crate) fn topic_partition(text: &str) -> Result<TopicPartition, String> {
     let (topic, partition) = split.ok_or_else(|| format!("`{text}` is no partition"))?;
     let partition: i32 = number(partition)?;
     match topic.strip_suffix('-') {
-        Some(topic) => Ok(TopicPartition { topic: topic.to_string(), partition: -partition }),
-        None => Ok(TopicPartition { topic: topic.to_string(), partition }),
+        Some(topic) => Ok(TopicPartition {
+            topic: topic.to_string(),
+            partition: -partition,
+        }),
+        None => Ok(TopicPartition {
+            topic: topic.to_string(),
+            partition,
+        }),
     }
 }
 
@@ -350,18 +415,33 @@ mod tests {
     #[test]
     fn what_follows_the_arrow() {
         let code = ErrorCode::INVALID_RECORD_STATE;
-        let tp = TopicPartition { topic: "orders".to_string(), partition: 0 };
+        let tp = TopicPartition {
+            topic: "orders".to_string(),
+            partition: 0,
+        };
         assert_eq!(expected("INVALID_RECORD_STATE"), Ok(Expected::Code(code)));
         let parts = Expected::Parts(vec![(tp, code)]);
         assert_eq!(expected("orders-0: INVALID_RECORD_STATE"), Ok(parts));
-        let span = AcquiredSpan { partition: None, first: 0, last: 2, count: Some(1) };
+        let span = AcquiredSpan {
+            partition: None,
+            first: 0,
+            last: 2,
+            count: Some(1),
+        };
         assert_eq!(expected("0-2 count=1"), Ok(Expected::Acquired(vec![span])));
         assert!(expected("NO_SUCH_CODE").is_err());
     }
 
     #[test]
     fn bad_lines_are_named() {
-        for bad in ["p1", "p1 dance", "expect rain", "t+5", "crash keep=x", "topic a x"] {
+        for bad in [
+            "p1",
+            "p1 dance",
+            "expect rain",
+            "t+5",
+            "crash keep=x",
+            "topic a x",
+        ] {
             let error = script(&format!("# T\n{bad}\n")).unwrap_err();
             assert!(error.starts_with("line 2"), "{bad}: {error}");
         }
@@ -377,8 +457,17 @@ mod tests {
     #[test]
     fn an_answer_may_be_awaited() {
         let script = script("# T\np1 commit -> waiting").unwrap();
-        let Step::Client { verb, expected, .. } = &script.lines[0].step else { panic!() };
-        assert!(matches!(verb, Verb::EndTxn { commit: true, version: 5, .. }));
+        let Step::Client { verb, expected, .. } = &script.lines[0].step else {
+            panic!()
+        };
+        assert!(matches!(
+            verb,
+            Verb::EndTxn {
+                commit: true,
+                version: 5,
+                ..
+            }
+        ));
         assert_eq!(*expected, Expected::Waiting);
     }
 }

@@ -8,8 +8,8 @@
 //! * [`faults`]: the same scripts with a fault at each append.
 //! * [`vectors`]: bytes of Apache Kafka against our codecs.
 
-pub mod arm;
 mod answers;
+pub mod arm;
 mod client;
 pub mod core_arm;
 mod core_view;
@@ -20,6 +20,7 @@ pub mod memory_store;
 mod requests;
 pub mod run;
 pub mod script;
+mod share_requests;
 mod steps;
 pub mod tcp_arm;
 pub mod transcript;

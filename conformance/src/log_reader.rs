@@ -22,14 +22,23 @@ pub(crate) fn committed(part: &PartitionData) -> Result<Committed, String> {
         .collect();
     aborted.sort_unstable();
     let mut aborting = BTreeSet::new();
-    let mut committed = Committed { values: Vec::new(), next_offset: None };
-    let bytes = part.records.as_ref().map(|records| records.to_bytes()).unwrap_or_default();
+    let mut committed = Committed {
+        values: Vec::new(),
+        next_offset: None,
+    };
+    let bytes = part
+        .records
+        .as_ref()
+        .map(|records| records.to_bytes())
+        .unwrap_or_default();
     for batch in BatchIter::new(bytes) {
         let batch = batch.map_err(|error| error.to_string())?;
         let header = batch.header;
         committed.next_offset = Some(header.next_offset());
-        while let Some((_, producer)) =
-            aborted.first().filter(|(first, _)| *first <= header.last_offset()).copied()
+        while let Some((_, producer)) = aborted
+            .first()
+            .filter(|(first, _)| *first <= header.last_offset())
+            .copied()
         {
             aborted.remove(0);
             aborting.insert(producer);
@@ -47,7 +56,9 @@ pub(crate) fn committed(part: &PartitionData) -> Result<Committed, String> {
         for record in RecordIter::new(&batch.bytes).map_err(|error| error.to_string())? {
             let record = record.map_err(|error| error.to_string())?;
             let value = record.value.unwrap_or_default();
-            committed.values.push(String::from_utf8_lossy(&value).into_owned());
+            committed
+                .values
+                .push(String::from_utf8_lossy(&value).into_owned());
         }
     }
     Ok(committed)
@@ -60,7 +71,10 @@ pub(crate) fn part<'a>(
     partition: i32,
 ) -> Option<&'a PartitionData> {
     let topic = response.responses.iter().find(|own| own.topic == *topic)?;
-    topic.partitions.iter().find(|own| own.partition_index == partition)
+    topic
+        .partitions
+        .iter()
+        .find(|own| own.partition_index == partition)
 }
 
 /// Committed values of one partition of an answer.
@@ -77,6 +91,11 @@ pub(crate) fn values_of(
 
 /// Whether an answer brings no committed record.
 pub(crate) fn is_empty(response: &FetchResponse) -> bool {
-    let parts = response.responses.iter().flat_map(|topic| &topic.partitions);
-    parts.into_iter().all(|part| committed(part).is_ok_and(|own| own.values.is_empty()))
+    let parts = response
+        .responses
+        .iter()
+        .flat_map(|topic| &topic.partitions);
+    parts
+        .into_iter()
+        .all(|part| committed(part).is_ok_and(|own| own.values.is_empty()))
 }

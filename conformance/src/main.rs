@@ -38,7 +38,11 @@ enum Command {
 
 fn main() -> ExitCode {
     let (passed, failed, skipped) = match Arguments::parse().command {
-        Command::Scripts { against, show, paths } => {
+        Command::Scripts {
+            against,
+            show,
+            paths,
+        } => {
             let tally = run::run_paths(&paths, against.as_deref(), show);
             (tally.passed, tally.failed, tally.skipped)
         }
@@ -51,5 +55,9 @@ fn main() -> ExitCode {
         0 => println!("{passed} passed, {failed} failed"),
         skipped => println!("{passed} passed, {failed} failed, {skipped} skipped"),
     }
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

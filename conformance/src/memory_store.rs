@@ -27,8 +27,12 @@ struct StoredLog {
 /// What is planned for one of the appends to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// It becomes durable, and then the broker ends before it is told.
-    CrashAfter,
+    /// It becomes durable, and so do the next `kept` operations of those that were issued; the
+    /// broker ends before it is told of any.
+    CrashAfter {
+        /// Operations behind it.
+        kept: usize,
+    },
     /// It fails.
     Fail(AppendFault),
 }
@@ -41,9 +45,10 @@ pub struct MemoryStore {
     held: bool,
     /// Operations that failed; what follows them fails too.
     failed: BTreeSet<OpId>,
+    /// Appends that completed, well or badly.
     appends: usize,
     plans: BTreeMap<usize, Plan>,
-    crash_due: bool,
+    crash_due: Option<usize>,
 }
 
 impl MemoryStore {
@@ -57,19 +62,19 @@ impl MemoryStore {
         self.held = held;
     }
 
+    /// Whether some plan has not come about yet.
+    pub fn has_plan(&self) -> bool {
+        !self.plans.is_empty()
+    }
+
     /// Plans for the append that comes `ahead` appends after the next one.
     pub fn plan(&mut self, ahead: usize, plan: Plan) {
         self.plans.insert(self.appends + ahead, plan);
     }
 
-    /// Appends that completed, well or badly.
-    pub fn appends(&self) -> usize {
-        self.appends
-    }
-
-    /// Whether a planned crash is due; asking takes it.
-    pub fn take_crash(&mut self) -> bool {
-        std::mem::take(&mut self.crash_due)
+    /// A planned crash that is due, with the operations that survive it; asking takes it.
+    pub fn take_crash(&mut self) -> Option<usize> {
+        self.crash_due.take()
     }
 
     /// The next completion, unless held.
@@ -95,13 +100,12 @@ impl MemoryStore {
             Keep::Completed => 0,
             Keep::Operations(count) => count,
         };
-        self.plans.clear();
         for _ in 0..kept {
             let _ = self.complete_one();
         }
         self.queue.clear();
         self.failed.clear();
-        self.crash_due = false;
+        self.crash_due = None;
         self.held = false;
     }
 
@@ -117,7 +121,11 @@ impl MemoryStore {
                 self.logs.remove(&log);
                 Ok(Outcome::Done)
             }
-            OpKind::Find { log, from, timestamp } => {
+            OpKind::Find {
+                log,
+                from,
+                timestamp,
+            } => {
                 let batches = self.logs.get(&log).map_or(&[][..], |log| &log.batches);
                 let late = |batch: &&StoredBatch| {
                     batch.last >= from
@@ -136,9 +144,11 @@ impl MemoryStore {
                 Ok(Outcome::Listed(self.logs.iter().map(extent).collect()))
             }
             OpKind::Load { log, detail } => Ok(Outcome::Loaded(self.load(log, detail))),
-            OpKind::Read { log, from, max_bytes } => {
-                Ok(Outcome::Read(self.read(log, from, max_bytes)))
-            }
+            OpKind::Read {
+                log,
+                from,
+                max_bytes,
+            } => Ok(Outcome::Read(self.read(log, from, max_bytes))),
             OpKind::Trim { log, before } => {
                 let log = self.log(log);
                 log.batches.retain(|batch| batch.last >= before);
@@ -166,7 +176,9 @@ impl MemoryStore {
             return Err(fault);
         }
         self.write(parts);
-        self.crash_due |= plan == Some(Plan::CrashAfter);
+        if let Some(Plan::CrashAfter { kept }) = plan {
+            self.crash_due = Some(kept);
+        }
         Ok(Outcome::Done)
     }
 
@@ -186,7 +198,11 @@ impl MemoryStore {
             let mut bytes = BytesMut::with_capacity(part.head.len() + part.body.len());
             bytes.extend_from_slice(&part.head);
             bytes.extend_from_slice(&part.body);
-            let batch = StoredBatch { base: part.base, last: part.last, bytes: bytes.freeze() };
+            let batch = StoredBatch {
+                base: part.base,
+                last: part.last,
+                bytes: bytes.freeze(),
+            };
             let log = self.log(part.log);
             log.batches.push(batch);
             log.end = part.last + 1;
@@ -194,8 +210,13 @@ impl MemoryStore {
     }
 
     fn load(&self, id: LogId, detail: LoadDetail) -> LoadedLog {
-        let Some(log) = self.logs.get(&id) else { return LoadedLog::default() };
-        let at = log.checkpoint.as_ref().map_or(log.start, |checkpoint| checkpoint.at);
+        let Some(log) = self.logs.get(&id) else {
+            return LoadedLog::default();
+        };
+        let at = log
+            .checkpoint
+            .as_ref()
+            .map_or(log.start, |checkpoint| checkpoint.at);
         let cut = |bytes: &Bytes| match detail {
             LoadDetail::Headers if bytes.len() > SMALL_BATCH => bytes.slice(..HEADER_BYTES),
             LoadDetail::Full | LoadDetail::Headers => bytes.clone(),
@@ -206,13 +227,18 @@ impl MemoryStore {
             end: log.end,
             checkpoint: log.checkpoint.clone(),
             batches: batches
-                .map(|batch| StoredBatch { bytes: cut(&batch.bytes), ..batch.clone() })
+                .map(|batch| StoredBatch {
+                    bytes: cut(&batch.bytes),
+                    ..batch.clone()
+                })
                 .collect(),
         }
     }
 
     fn read(&self, id: LogId, from: i64, max_bytes: usize) -> Vec<StoredBatch> {
-        let Some(log) = self.logs.get(&id) else { return Vec::new() };
+        let Some(log) = self.logs.get(&id) else {
+            return Vec::new();
+        };
         let mut total = 0;
         let wanted = log.batches.iter().filter(|batch| batch.last >= from);
         wanted
@@ -230,13 +256,26 @@ impl MemoryStore {
 mod tests {
     use super::*;
 
-    const LOG: LogId = LogId { topic: ackord_proto::uuid::Uuid::ZERO, partition: 0 };
+    const LOG: LogId = LogId {
+        topic: ackord_proto::uuid::Uuid::ZERO,
+        partition: 0,
+    };
 
     fn append(id: u64, after: Option<u64>, base: i64) -> StorageOp {
         let body = Bytes::from_static(b"batch");
-        let part = LogAppend { log: LOG, base, last: base, head: Bytes::new(), body };
+        let part = LogAppend {
+            log: LOG,
+            base,
+            last: base,
+            head: Bytes::new(),
+            body,
+        };
         let kind = OpKind::Append { parts: vec![part] };
-        StorageOp { id: OpId(id), after: after.map(OpId), kind }
+        StorageOp {
+            id: OpId(id),
+            after: after.map(OpId),
+            kind,
+        }
     }
 
     fn end(store: &MemoryStore) -> i64 {
@@ -257,7 +296,10 @@ mod tests {
     #[test]
     fn what_follows_a_failed_append_fails() {
         let mut store = MemoryStore::default();
-        let fault = AppendFault { fault: StorageFault::Indeterminate, landed: true };
+        let fault = AppendFault {
+            fault: StorageFault::Indeterminate,
+            landed: true,
+        };
         store.plan(0, Plan::Fail(fault));
         store.submit(append(1, None, 0));
         store.submit(append(2, Some(1), 1));
@@ -270,10 +312,20 @@ mod tests {
     #[test]
     fn one_part_that_does_not_fit_refuses_all() {
         let mut store = MemoryStore::default();
-        let OpKind::Append { mut parts } = append(1, None, 0).kind else { unreachable!() };
-        parts.push(LogAppend { base: 5, last: 5, ..parts[0].clone() });
+        let OpKind::Append { mut parts } = append(1, None, 0).kind else {
+            unreachable!()
+        };
+        parts.push(LogAppend {
+            base: 5,
+            last: 5,
+            ..parts[0].clone()
+        });
         let kind = OpKind::Append { parts };
-        store.submit(StorageOp { id: OpId(1), after: None, kind });
+        store.submit(StorageOp {
+            id: OpId(1),
+            after: None,
+            kind,
+        });
         let done = store.complete_next().map(|done| done.outcome);
         assert_eq!(done, Some(Err(StorageFault::Conflict)));
         assert_eq!(end(&store), 0);

@@ -24,7 +24,10 @@ pub struct Run {
 
 /// Runs a script.
 pub fn run(script: &Script, arm: &mut dyn Arm) -> Run {
-    let mut run = Run { transcript: format!("# {}\n", script.title), ..Default::default() };
+    let mut run = Run {
+        transcript: format!("# {}\n", script.title),
+        ..Default::default()
+    };
     let mut digest = Digest::default();
     let mut session = Session::new(arm);
     for line in &script.lines {
@@ -57,7 +60,11 @@ pub fn run_on_cores(script: &Script) -> Run {
     };
     let ((mut first, bytes), (second, bytes_again)) = (once(), once());
     if first.failure.is_none() && (first != second || bytes != bytes_again) {
-        let step = first.digests.iter().zip(&second.digests).position(|(a, b)| a != b);
+        let step = first
+            .digests
+            .iter()
+            .zip(&second.digests)
+            .position(|(a, b)| a != b);
         let line = step.and_then(|index| script.lines.get(index));
         let at = line.map_or("in bytes that the text does not show".to_string(), |line| {
             format!("from line {}, `{}`", line.number, line.text)
@@ -132,7 +139,9 @@ pub fn load(path: &Path) -> Result<Script, String> {
 
 /// A file itself, or all scripts below a folder in the order of their names.
 pub fn script_files(path: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(path) else { return vec![path.to_path_buf()] };
+    let Ok(entries) = fs::read_dir(path) else {
+        return vec![path.to_path_buf()];
+    };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.is_dir() || path.extension().is_some_and(|own| own == "txt"));
     paths.sort();

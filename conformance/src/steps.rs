@@ -9,7 +9,7 @@ use ackord_proto::messages::{
     CreateTopicsRequest, DeleteTopicsRequest, IncrementalAlterConfigsRequest,
 };
 
-use crate::answers::listed;
+use crate::answers::{Codes, listed};
 use crate::arm::{Arm, Received, ShareView, StateRange};
 use crate::client::{Clients, Outstanding};
 use crate::core_view::state_name;
@@ -33,8 +33,8 @@ pub(crate) struct Session<'a> {
     configs: Pairs,
     limits: Pairs,
     started: bool,
-    /// Whether the last answer of a client had no error; `None` where no answer came.
-    pub(crate) answered_well: Option<bool>,
+    /// The codes of the last answer to a client; `None` where no answer came.
+    pub(crate) answered: Option<Codes>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Session<'a> {
             configs: Vec::new(),
             limits: Vec::new(),
             started: false,
-            answered_well: None,
+            answered: None,
             notes: Vec::new(),
         }
     }
@@ -57,15 +57,23 @@ impl<'a> Session<'a> {
     /// # Errors
     /// What is not as it has to be.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), String> {
-        self.answered_well = None;
+        self.answered = None;
         match step {
             Step::Broker(configs) => {
                 self.configs.extend(configs.iter().cloned());
-                return if self.started { Err("the broker runs".to_string()) } else { Ok(()) };
+                return if self.started {
+                    Err("the broker runs".to_string())
+                } else {
+                    Ok(())
+                };
             }
             Step::Limits(limits) => {
                 self.limits.extend(limits.iter().cloned());
-                return if self.started { Err("the broker runs".to_string()) } else { Ok(()) };
+                return if self.started {
+                    Err("the broker runs".to_string())
+                } else {
+                    Ok(())
+                };
             }
             _ => {}
         }
@@ -76,7 +84,11 @@ impl<'a> Session<'a> {
         match step {
             Step::Advance { millis } => self.arm.advance(*millis),
             Step::Broker(_) | Step::Limits(_) => Ok(()),
-            Step::Client { client, verb, expected } => self.client_step(client, verb, expected),
+            Step::Client {
+                client,
+                verb,
+                expected,
+            } => self.client_step(client, verb, expected),
             Step::Crash(keep) => {
                 self.arm.crash(*keep)?;
                 self.connections_lost();
@@ -87,9 +99,11 @@ impl<'a> Session<'a> {
             Step::Group { name, configs } => self.configure_group(name, configs),
             Step::Restart { wall_shift_ms } => self.arm.restart(*wall_shift_ms),
             Step::Storage(step) => self.arm.storage(step),
-            Step::Topic { name, partitions, configs } => {
-                self.create_topic(name, *partitions, configs)
-            }
+            Step::Topic {
+                name,
+                partitions,
+                configs,
+            } => self.create_topic(name, *partitions, configs),
         }
     }
 
@@ -172,7 +186,11 @@ impl<'a> Session<'a> {
         })?;
         own.last_request = Some((request.clone(), version));
         let correlation = own.correlation;
-        own.outstanding.push_back(Outstanding { request, version, correlation });
+        own.outstanding.push_back(Outstanding {
+            request,
+            version,
+            correlation,
+        });
         self.arm.send(client, &frame)
     }
 
@@ -196,17 +214,31 @@ impl<'a> Session<'a> {
             (Received::Waiting, _) => return Err("no answer came".to_string()),
         };
         let outstanding = self.clients.client(client).outstanding.pop_front();
-        let Outstanding { request, version, correlation } =
-            outstanding.ok_or("an answer came to no request")?;
+        let Outstanding {
+            request,
+            version,
+            correlation,
+        } = outstanding.ok_or("an answer came to no request")?;
         if frame.first_chunk().map(|bytes| i32::from_be_bytes(*bytes)) != Some(correlation) {
             return Err("the answer belongs to another request".to_string());
         }
         // A version that does not exist is answered in the last one that does.
         let version = version.min(*request.key().versions().end());
         let response = decode_response(request.key(), version, &frame)?;
-        self.answered_well = Some(self.clients.codes(&response).is_success());
+        self.answered = Some(self.clients.codes(&response));
         self.clients.absorb(client, &request, &response);
         self.clients.compare(expected, &request, &response)
+    }
+
+    /// Takes answers that nobody asked for any more.
+    pub(crate) fn drain(&mut self, client: &str) {
+        while !self.clients.client(client).outstanding.is_empty() {
+            match self.arm.poll(client) {
+                Received::Frame(_) => drop(self.clients.client(client).outstanding.pop_front()),
+                Received::Closed => return self.clients.client(client).connection_lost(),
+                Received::Waiting => return,
+            }
+        }
     }
 
     /// Sends a request of the runner itself and takes its answer.
@@ -229,12 +261,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn create_topic(
-        &mut self,
-        name: &str,
-        partitions: i32,
-        configs: &Pairs,
-    ) -> Result<(), String> {
+    fn create_topic(&mut self, name: &str, partitions: i32, configs: &Pairs) -> Result<(), String> {
         let config = |(name, value): &(String, String)| CreatableTopicConfig {
             name: name.into(),
             value: Some(value.into()),
@@ -247,7 +274,10 @@ impl<'a> Session<'a> {
             configs: configs.iter().map(config).collect(),
             ..Default::default()
         };
-        let request = CreateTopicsRequest { topics: vec![topic], ..Default::default() };
+        let request = CreateTopicsRequest {
+            topics: vec![topic],
+            ..Default::default()
+        };
         let Response::CreateTopics(response) = self.ask(ADMIN, request.into(), 7)? else {
             return Err("no answer of CreateTopics".to_string());
         };
@@ -260,14 +290,23 @@ impl<'a> Session<'a> {
     }
 
     fn delete_topic(&mut self, name: &str) -> Result<(), String> {
-        let state =
-            DeleteTopicState { name: Some(self.clients.wire(name).into()), ..Default::default() };
-        let request =
-            DeleteTopicsRequest { topics: vec![state], timeout_ms: 30_000, ..Default::default() };
+        let state = DeleteTopicState {
+            name: Some(self.clients.wire(name).into()),
+            ..Default::default()
+        };
+        let request = DeleteTopicsRequest {
+            topics: vec![state],
+            timeout_ms: 30_000,
+            ..Default::default()
+        };
         let Response::DeleteTopics(response) = self.ask(ADMIN, request.into(), 6)? else {
             return Err("no answer of DeleteTopics".to_string());
         };
-        match response.responses.iter().find(|topic| topic.error_code.is_error()) {
+        match response
+            .responses
+            .iter()
+            .find(|topic| topic.error_code.is_error())
+        {
             Some(topic) => Err(format!("the topic is not deleted: {}", topic.error_code)),
             None => Ok(()),
         }
@@ -286,13 +325,19 @@ impl<'a> Session<'a> {
             configs: configs.iter().map(config).collect(),
             ..Default::default()
         };
-        let request =
-            IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
+        let request = IncrementalAlterConfigsRequest {
+            resources: vec![resource],
+            ..Default::default()
+        };
         let Response::IncrementalAlterConfigs(response) = self.ask(ADMIN, request.into(), 1)?
         else {
             return Err("no answer of IncrementalAlterConfigs".to_string());
         };
-        match response.responses.iter().find(|own| own.error_code.is_error()) {
+        match response
+            .responses
+            .iter()
+            .find(|own| own.error_code.is_error())
+        {
             Some(own) => Err(format!("the group is not configured: {}", own.error_code)),
             None => Ok(()),
         }
@@ -304,27 +349,39 @@ impl<'a> Session<'a> {
                 Some(open) if open.is_empty() => Ok(()),
                 Some(open) => Err(open.join("; ")),
                 None => {
-                    self.notes.push("not visible here: what is open".to_string());
+                    self.notes
+                        .push("not visible here: what is open".to_string());
                     Ok(())
                 }
             },
-            Fact::Start { group, partition, offset } => {
+            Fact::Start {
+                group,
+                partition,
+                offset,
+            } => {
                 let view = self.share_view(group, partition)?;
                 if view.start == *offset {
                     return Ok(());
                 }
                 Err(format!("the share partition starts at {}", view.start))
             }
-            Fact::States { group, partition, items } => {
+            Fact::States {
+                group,
+                partition,
+                items,
+            } => {
                 let view = self.share_view(group, partition)?;
-                items.iter().try_for_each(|item| self.check_states(&view, item))
+                items
+                    .iter()
+                    .try_for_each(|item| self.check_states(&view, item))
             }
             Fact::Transaction { id, state } => {
                 match self.arm.transaction_state(&self.clients.wire(id)) {
                     Some(own) if own == *state => Ok(()),
                     Some(own) => Err(format!("{id} is {own}")),
                     None => {
-                        self.notes.push(format!("not visible here: the state of {id}"));
+                        self.notes
+                            .push(format!("not visible here: the state of {id}"));
                         Ok(())
                     }
                 }
@@ -382,33 +439,42 @@ impl<'a> Session<'a> {
         if part.error_code.is_error() {
             return Err(format!("ReadShareGroupState: {}", part.error_code));
         }
-        let range = |batch: &ackord_proto::messages::read_share_group_state::StateBatch| StateRange {
-            first: batch.first_offset,
-            last: batch.last_offset,
-            state: state_name(batch.delivery_state).to_string(),
-            delivery_count: batch.delivery_count,
-        };
+        let range =
+            |batch: &ackord_proto::messages::read_share_group_state::StateBatch| StateRange {
+                first: batch.first_offset,
+                last: batch.last_offset,
+                state: state_name(batch.delivery_state).to_string(),
+                delivery_count: batch.delivery_count,
+            };
         let ranges = part.state_batches.iter().map(range).collect();
-        Ok(ShareView { start: part.start_offset.max(0), ranges, shows_acquired: false })
+        Ok(ShareView {
+            start: part.start_offset.max(0),
+            ranges,
+            shows_held: false,
+        })
     }
 
     fn check_states(&mut self, view: &ShareView, item: &StateItem) -> Result<(), String> {
-        if !view.shows_acquired && item.state == "ACQUIRED" {
-            let StateItem { first, last, .. } = item;
-            self.notes.push(format!("not visible here: that {first}-{last} are ACQUIRED"));
+        let held = matches!(item.state.as_str(), "ACQUIRED" | "TX_PENDING");
+        if !view.shows_held && held && view.state_of(item.first).0 == "AVAILABLE" {
+            let StateItem {
+                first, last, state, ..
+            } = item;
+            self.notes
+                .push(format!("not visible here: that {first}-{last} are {state}"));
             return Ok(());
         }
         for offset in item.first..=item.last {
-            let (state, count) = state_of(view, offset);
+            let (state, count) = view.state_of(offset);
             let same = match item.state.as_str() {
-                "DONE" => matches!(state, "DONE" | "ACKNOWLEDGED" | "ARCHIVED"),
+                "DONE" => view.is_done(offset),
                 // Below the start offset only the end of a record is known, not which.
                 "ACKNOWLEDGED" | "ARCHIVED" => state == "DONE" || state == item.state,
                 other => state == other,
             };
             // The count of an available record is stored only once it came back.
             let counted = item.count.is_none_or(|own| count == Some(own));
-            if !same || !(counted || !view.shows_acquired) {
+            if !same || (view.shows_held && !counted) {
                 let count = count.map_or(String::new(), |count| format!(" count={count}"));
                 return Err(format!("offset {offset} is {state}{count}"));
             }
@@ -417,23 +483,21 @@ impl<'a> Session<'a> {
     }
 }
 
-fn state_of(view: &ShareView, offset: i64) -> (&str, Option<i16>) {
-    if offset < view.start {
-        return ("DONE", None);
-    }
-    let range = view.ranges.iter().find(|range| range.first <= offset && offset <= range.last);
-    range.map_or(("AVAILABLE", Some(0)), |range| (&range.state, Some(range.delivery_count)))
-}
-
 /// The header as it is, and a body that the broker must not even look at.
 fn frame_of_unknown_version(
     header: &RequestHeader,
     request: &Request,
     last: i16,
 ) -> Vec<bytes::Bytes> {
-    let known = RequestHeader { api_version: last, ..header.clone() };
+    let known = RequestHeader {
+        api_version: last,
+        ..header.clone()
+    };
     let chunks = encode_request_frame(&known, request).unwrap_or_default();
-    let mut whole: Vec<u8> = chunks.iter().flat_map(|chunk| chunk.iter().copied()).collect();
+    let mut whole: Vec<u8> = chunks
+        .iter()
+        .flat_map(|chunk| chunk.iter().copied())
+        .collect();
     // Size and key come first.
     if let Some(version) = whole.get_mut(6..8) {
         version.copy_from_slice(&header.api_version.to_be_bytes());

@@ -42,7 +42,9 @@ pub struct TcpArm {
 impl TcpArm {
     /// `HOST:PORT`; nothing is opened yet.
     pub fn new(address: &str) -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let run = RUNS.fetch_add(1, Ordering::Relaxed);
         TcpArm {
             address: address.to_string(),
@@ -64,10 +66,15 @@ impl TcpArm {
             let stream = open().map_err(|error: std::io::Error| {
                 format!("cannot connect to {}: {error}", self.address)
             })?;
-            let conn = Conn { stream, buffer: FrameBuffer::new(FRAME_LIMIT) };
+            let conn = Conn {
+                stream,
+                buffer: FrameBuffer::new(FRAME_LIMIT),
+            };
             self.conns.insert(client.to_string(), conn);
         }
-        self.conns.get_mut(client).ok_or_else(|| "no connection".to_string())
+        self.conns
+            .get_mut(client)
+            .ok_or_else(|| "no connection".to_string())
     }
 
     fn out_of_reach(what: &str) -> Result<(), String> {
@@ -122,11 +129,18 @@ impl Arm for TcpArm {
     }
 
     fn send(&mut self, client: &str, frame: &[Bytes]) -> Result<(), String> {
-        let whole: Vec<u8> = frame.iter().flat_map(|chunk| chunk.iter().copied()).collect();
-        let text = self.frames.request(client, &Bytes::copy_from_slice(&whole[4..]));
+        let whole: Vec<u8> = frame
+            .iter()
+            .flat_map(|chunk| chunk.iter().copied())
+            .collect();
+        let text = self
+            .frames
+            .request(client, &Bytes::copy_from_slice(&whole[4..]));
         self.log.push(format!("  {text}"));
         let conn = self.connection(client)?;
-        conn.stream.write_all(&whole).map_err(|error| format!("cannot send: {error}"))
+        conn.stream
+            .write_all(&whole)
+            .map_err(|error| format!("cannot send: {error}"))
     }
 
     fn receive(&mut self, client: &str) -> Result<Received, String> {

@@ -41,7 +41,8 @@ impl FrameText {
             return format!("{client} -> a frame of {} bytes", frame.len());
         };
         let (api, version) = (header.api_key, header.api_version);
-        self.requests.insert((client.to_string(), header.correlation_id), (api, version));
+        self.requests
+            .insert((client.to_string(), header.correlation_id), (api, version));
         match Request::decode(api, version, &mut reader) {
             Ok(request) => {
                 let mut printer = Printer::default();
@@ -54,7 +55,9 @@ impl FrameText {
 
     /// A response frame without its size.
     pub fn response(&mut self, client: &str, frame: &Bytes) -> String {
-        let correlation = frame.first_chunk().map_or(-1, |bytes| i32::from_be_bytes(*bytes));
+        let correlation = frame
+            .first_chunk()
+            .map_or(-1, |bytes| i32::from_be_bytes(*bytes));
         let Some((api, version)) = self.requests.remove(&(client.to_string(), correlation)) else {
             return format!("{client} <- a frame of {} bytes", frame.len());
         };
@@ -62,7 +65,10 @@ impl FrameText {
             Ok(mut response) => {
                 // The defaults of all configurations would hide the rest.
                 if let Response::CreateTopics(response) = &mut response {
-                    response.topics.iter_mut().for_each(|topic| topic.configs = None);
+                    response
+                        .topics
+                        .iter_mut()
+                        .for_each(|topic| topic.configs = None);
                 }
                 let mut printer = Printer::default();
                 response.print(version, &mut printer);
@@ -101,7 +107,11 @@ pub fn operation(op: &StorageOp) -> String {
             text += &format!("checkpoint {} at {at}", log_name(*log));
         }
         OpKind::DropLog { log } => text += &format!("drop {}", log_name(*log)),
-        OpKind::Find { log, from, timestamp } => {
+        OpKind::Find {
+            log,
+            from,
+            timestamp,
+        } => {
             text += &format!("find {} from {from} time {timestamp}", log_name(*log));
         }
         OpKind::List => text += "list",
@@ -119,14 +129,17 @@ pub fn operation(op: &StorageOp) -> String {
 pub fn completion(done: &Completion) -> String {
     let outcome = match &done.outcome {
         Ok(Outcome::Done) => "done".to_string(),
-        Ok(Outcome::Found(found)) => {
-            found.as_ref().map_or("nothing".to_string(), |found| {
-                format!("found the batch at {}", found.batch.base)
-            })
-        }
+        Ok(Outcome::Found(found)) => found.as_ref().map_or("nothing".to_string(), |found| {
+            format!("found the batch at {}", found.batch.base)
+        }),
         Ok(Outcome::Listed(logs)) => format!("{} logs", logs.len()),
         Ok(Outcome::Loaded(log)) => {
-            format!("[{}..{}) in {} batches", log.start, log.end, log.batches.len())
+            format!(
+                "[{}..{}) in {} batches",
+                log.start,
+                log.end,
+                log.batches.len()
+            )
         }
         Ok(Outcome::Read(batches)) => format!("{} batches", batches.len()),
         Err(fault) => format!("failed: {fault}"),
@@ -157,6 +170,8 @@ impl Names {
 
     /// The text with names.
     pub fn apply(&self, text: &str) -> String {
-        self.known.iter().fold(text.to_string(), |text, (id, name)| text.replace(id, name))
+        self.known
+            .iter()
+            .fold(text.to_string(), |text, (id, name)| text.replace(id, name))
     }
 }

@@ -1,9 +1,7 @@
 //! Reading what a client does.
 
 use crate::grammar::{Words, number, range, topic_partition};
-use crate::script::{
-    AckSpan, AckSpans, EpochOption, Identity, StageOptions, TopicPartition, Verb,
-};
+use crate::script::{AckSpan, AckSpans, EpochOption, Identity, StageOptions, TopicPartition, Verb};
 
 /// Options of a verb: `name=value`, or a bare word that stands for itself.
 struct Options<'a>(Vec<(&'a str, &'a str)>);
@@ -19,7 +17,9 @@ impl<'a> Options<'a> {
     }
 
     fn epoch(&mut self, name: &str) -> Result<Option<EpochOption>, String> {
-        let Some(text) = self.take(name) else { return Ok(None) };
+        let Some(text) = self.take(name) else {
+            return Ok(None);
+        };
         let option = match text.strip_prefix('+') {
             Some(ahead) => EpochOption::Relative(number(ahead)?),
             None if text.starts_with('-') => EpochOption::Relative(number(text)?),
@@ -46,7 +46,7 @@ impl<'a> Options<'a> {
 }
 
 /// Words that are options without a value.
-const FLAGS: [&str; 6] = ["v0", "v2", "v3", "v4", "v11", "exact"];
+const FLAGS: [&str; 6] = ["v0", "v1", "v2", "v4", "v11", "exact"];
 
 /// Reads the words behind the name of a client.
 pub(crate) fn verb(text: &str) -> Result<Verb, String> {
@@ -61,53 +61,57 @@ pub(crate) fn verb(text: &str) -> Result<Verb, String> {
     let joined = words.join(" ");
     let mut words = Words::new(&joined);
     let mut options = Options(options);
-    let verb = match words.next("what the client does")? {
-        "abort" => end_txn(false, &mut options)?,
-        "ack" => Verb::Ack(ack_spans(&mut words)?),
+    let name = words.next("what the client does")?;
+    let verb = match producer_verb(name, &mut words, &mut options)? {
+        Some(verb) => verb,
+        None => other_verb(name, &mut words, &mut options)?,
+    };
+    words.end()?;
+    options.end()?;
+    Ok(verb)
+}
+
+fn producer_verb(
+    name: &str,
+    words: &mut Words<'_>,
+    options: &mut Options<'_>,
+) -> Result<Option<Verb>, String> {
+    Ok(Some(match name {
+        "abort" => end_txn(false, options)?,
         "add-acks" => Verb::AddShareAcks {
             group: words.name("a group")?,
-            partitions: partitions(&mut words)?,
+            partitions: partitions(words)?,
             identity: options.identity()?,
         },
-        "add-partitions" => Verb::AddPartitions {
-            partitions: partitions(&mut words)?,
-            identity: options.identity()?,
-        },
-        "answer" => Verb::Answer,
+        "add-partitions" => {
+            let identity = options.identity()?;
+            Verb::AddPartitions {
+                partitions: partitions(words)?,
+                identity,
+            }
+        }
         "begin" => Verb::Begin,
-        "close-session" => Verb::CloseSession,
-        "commit" => end_txn(true, &mut options)?,
+        "commit" => end_txn(true, options)?,
         "copy" => Verb::Copy(words.name("a client")?),
-        "delete-state" => Verb::DeleteState {
-            group: words.name("a group")?,
-            partition: words.partition()?,
-        },
-        "disconnect" => Verb::Disconnect,
-        "fetch" => fetch(&mut words, &mut options)?,
-        "heartbeat" => Verb::Heartbeat,
         "init" => Verb::Init {
             transactional_id: words.name("a transactional id")?,
             timeout_ms: options.number("timeout")?.unwrap_or(60_000),
         },
-        "join" => Verb::Join {
-            group: words.name("a group")?,
-            topics: words.rest().iter().map(ToString::to_string).collect(),
+        "produce" => Verb::Produce {
+            partition: words.partition()?,
+            values: values(words),
         },
-        "leave" => Verb::Leave,
-        "produce" => Verb::Produce { partition: words.partition()?, values: values(&mut words) },
-        "read" => Verb::Read {
-            partitions: partitions(&mut words)?,
-            max_wait_ms: options.number("wait")?.unwrap_or(0),
-            from: options.number("from")?.unwrap_or(0),
-        },
-        "repeat" => Verb::Repeat,
         "send" => Verb::Send {
             partition: words.partition()?,
-            values: values(&mut words),
-            version: if options.take("v11").is_some() { 11 } else { 12 },
+            values: values(words),
+            version: if options.take("v11").is_some() {
+                11
+            } else {
+                12
+            },
             identity: options.identity()?,
         },
-        "stage" => stage(&mut words, &mut options)?,
+        "stage" => stage(words, options)?,
         "write-markers" => Verb::WriteMarkers {
             producer: words.name("a client with a producer")?,
             partition: words.partition()?,
@@ -118,17 +122,53 @@ pub(crate) fn verb(text: &str) -> Result<Verb, String> {
             },
             identity: options.identity()?,
         },
-        "write-state" => write_state(&mut words)?,
+        _ => return Ok(None),
+    }))
+}
+
+fn other_verb(
+    name: &str,
+    words: &mut Words<'_>,
+    options: &mut Options<'_>,
+) -> Result<Verb, String> {
+    Ok(match name {
+        "ack" => Verb::Ack(ack_spans(words)?),
+        "answer" => Verb::Answer,
+        "close-session" => Verb::CloseSession,
+        "delete-state" => Verb::DeleteState {
+            group: words.name("a group")?,
+            partition: words.partition()?,
+        },
+        "disconnect" => Verb::Disconnect,
+        "fetch" => fetch(words, options)?,
+        "heartbeat" => Verb::Heartbeat,
+        "join" => Verb::Join {
+            group: words.name("a group")?,
+            topics: words.rest().iter().map(ToString::to_string).collect(),
+        },
+        "leave" => Verb::Leave,
+        "read" => Verb::Read {
+            partitions: partitions(words)?,
+            max_wait_ms: options.number("wait")?.unwrap_or(0),
+            from: options.number("from")?.unwrap_or(0),
+        },
+        "repeat" => Verb::Repeat,
+        "write-state" => write_state(words)?,
         other => return Err(format!("`{other}` is nothing that a client does")),
-    };
-    words.end()?;
-    options.end()?;
-    Ok(verb)
+    })
 }
 
 fn end_txn(commit: bool, options: &mut Options<'_>) -> Result<Verb, String> {
-    let version = if options.take("v4").is_some() { 4 } else { 5 };
-    Ok(Verb::EndTxn { commit, version, identity: options.identity()? })
+    let versions = [("v1", 1), ("v4", 4)];
+    let older = versions
+        .into_iter()
+        .find(|(name, _)| options.take(name).is_some());
+    let version = older.map_or(5, |(_, version)| version);
+    Ok(Verb::EndTxn {
+        commit,
+        version,
+        identity: options.identity()?,
+    })
 }
 
 fn fetch(words: &mut Words<'_>, options: &mut Options<'_>) -> Result<Verb, String> {
@@ -153,7 +193,10 @@ fn fetch(words: &mut Words<'_>, options: &mut Options<'_>) -> Result<Verb, Strin
 
 fn stage(words: &mut Words<'_>, options: &mut Options<'_>) -> Result<Verb, String> {
     let (group, member) = (words.name("a group")?, words.name("a member")?);
-    let version = options.take("v0").map(|_| 0).or(options.take("v2").map(|_| 2));
+    let version = options
+        .take("v0")
+        .map(|_| 0)
+        .or(options.take("v2").map(|_| 2));
     let stage_options = StageOptions {
         version,
         count: options.number("count")?,
@@ -162,11 +205,21 @@ fn stage(words: &mut Words<'_>, options: &mut Options<'_>) -> Result<Verb, Strin
     };
     let identity = options.identity()?;
     let acks = ack_spans(words)?;
-    Ok(Verb::Stage { group, member, acks, options: stage_options, identity })
+    Ok(Verb::Stage {
+        group,
+        member,
+        acks,
+        options: stage_options,
+        identity,
+    })
 }
 
 fn unquoted(text: &str) -> String {
-    if text == "''" { String::new() } else { text.to_string() }
+    if text == "''" {
+        String::new()
+    } else {
+        text.to_string()
+    }
 }
 
 fn write_state(words: &mut Words<'_>) -> Result<Verb, String> {
@@ -178,7 +231,13 @@ fn write_state(words: &mut Words<'_>) -> Result<Verb, String> {
         "ARCHIVED" => 4,
         other => return Err(format!("`{other}` cannot be written")),
     };
-    Ok(Verb::WriteState { group, partition, first, last, state })
+    Ok(Verb::WriteState {
+        group,
+        partition,
+        first,
+        last,
+        state,
+    })
 }
 
 fn values(words: &mut Words<'_>) -> Vec<String> {
@@ -229,12 +288,20 @@ mod tests {
 
     #[test]
     fn ranges_with_types() {
-        let Ok(Verb::Stage { group, member, acks, options, .. }) =
-            verb("stage g m1 orders-0 0-2 gap/accept/reject 3 accept orders-1 0-9 reject count=2")
+        let Ok(Verb::Stage {
+            group,
+            member,
+            acks,
+            options,
+            ..
+        }) = verb("stage g m1 orders-0 0-2 gap/accept/reject 3 accept orders-1 0-9 reject count=2")
         else {
             panic!("not a stage")
         };
-        assert_eq!((group.as_str(), member.as_str(), options.count), ("g", "m1", Some(2)));
+        assert_eq!(
+            (group.as_str(), member.as_str(), options.count),
+            ("g", "m1", Some(2))
+        );
         assert_eq!(acks.len(), 2);
         assert_eq!(acks[0].1[0].types, [0, 1, 3]);
         assert_eq!((acks[0].1[1].first, acks[0].1[1].last), (3, 3));
@@ -242,12 +309,20 @@ mod tests {
 
     #[test]
     fn a_fetch_carries_acknowledgements() {
-        let Ok(Verb::Fetch { partitions, acks, max_records, exact, .. }) =
-            verb("fetch orders-0 orders-1 max=3 exact ack orders-0 0-2 accept")
+        let Ok(Verb::Fetch {
+            partitions,
+            acks,
+            max_records,
+            exact,
+            ..
+        }) = verb("fetch orders-0 orders-1 max=3 exact ack orders-0 0-2 accept")
         else {
             panic!("not a fetch")
         };
-        assert_eq!((partitions.len(), acks.len(), max_records, exact), (2, 1, 3, true));
+        assert_eq!(
+            (partitions.len(), acks.len(), max_records, exact),
+            (2, 1, 3, true)
+        );
     }
 
     #[test]

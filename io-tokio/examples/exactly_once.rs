@@ -146,6 +146,8 @@ async fn prepare(options: &Options, bootstrap: &[Endpoint; 1]) -> Result<(), Cli
         ("share.auto.offset.reset", "earliest"),
         // Kafka's least: records of a worker that is gone come back soon.
         ("share.record.lock.duration.ms", "15000"),
+        // Aborts count as deliveries; bad luck must not archive a good record.
+        ("share.delivery.count.limit", "10"),
     ];
     let configs = configs.map(|(name, value)| (name.into(), Some(value.into()))).to_vec();
     let group = ConfigResource::Group(options.name.as_str().into());
@@ -209,7 +211,7 @@ async fn copy(
                 Ok(()) => {
                     tally.committed.fetch_add(polled.records.len() as u64, Ordering::Relaxed);
                 }
-                Err(error) => give_up(&producer, tally, error).await?,
+                Err(error) => give_up(&producer, &consumer, &polled, tally, error).await?,
             },
             (Ok(()), Fate::Vanish) => {
                 tally.vanished.fetch_add(1, Ordering::Relaxed);
@@ -219,7 +221,7 @@ async fn copy(
                 producer.abort_transaction().await?;
                 tally.aborted.fetch_add(1, Ordering::Relaxed);
             }
-            (Err(error), _) => give_up(&producer, tally, error).await?,
+            (Err(error), _) => give_up(&producer, &consumer, &polled, tally, error).await?,
         }
     }
 }
@@ -238,9 +240,12 @@ async fn bind(
     producer.send_share_acks_to_transaction(acks, polled.group.clone()).await
 }
 
-/// Aborts where the error allows it; the records come back.
+/// Aborts where the error allows it, and gives back what was not bound, so that nobody has to wait
+/// for its lock to run out.
 async fn give_up(
     producer: &Producer,
+    consumer: &ShareConsumer,
+    polled: &PolledRecords,
     tally: &Tally,
     error: ClientError,
 ) -> Result<(), ClientError> {
@@ -249,7 +254,11 @@ async fn give_up(
     }
     producer.abort_transaction().await?;
     tally.aborted.fetch_add(1, Ordering::Relaxed);
-    Ok(())
+    for record in &polled.records {
+        consumer.acknowledge(record, AcknowledgeType::Release).await?;
+    }
+    // Records that the abort has freed already are refused here, which is fine.
+    consumer.commit_sync().await.map(drop)
 }
 
 /// Reads the committed output until it is complete, and a moment longer for what must not come.

@@ -154,6 +154,7 @@ impl ShareConsumer {
             }
             Ok(Response::ShareAcknowledge(response)) => {
                 session.lose();
+                self.heartbeat_soon();
                 self.settle(&acks, |_| response.error_code);
             }
             Err(Failure::Unsupported(_)) => {
@@ -165,6 +166,7 @@ impl ShareConsumer {
             }
             _ => {
                 session.lose();
+                self.heartbeat_soon();
                 self.settle(&acks, |_| ErrorCode::NETWORK_EXCEPTION);
             }
         }

@@ -20,7 +20,10 @@ impl ShareConsumer {
     /// A fetch to each node that leads assigned partitions and owes no answer.
     pub(super) fn fetch_all(&mut self, now: MonoTime) {
         let mut nodes: BTreeMap<i32, BTreeSet<Key>> = BTreeMap::new();
-        for key in &self.member.assignment {
+        // Records that a stranger acquires cannot be bound to a transaction, they only age.
+        let withheld = self.config.acknowledgement_mode == AcknowledgementMode::Transactional
+            && self.member.in_doubt;
+        for key in self.member.assignment.iter().filter(|_| !withheld) {
             let Some(name) = self.names.get(&key.0) else {
                 continue;
             };
@@ -139,9 +142,13 @@ impl ShareConsumer {
             code,
             ErrorCode::SHARE_SESSION_NOT_FOUND | ErrorCode::INVALID_SHARE_SESSION_EPOCH
         );
-        if !(lost && session.failures == 1) {
-            let pause = self.network.pause_ms(code, session.failures);
+        let failures = session.failures;
+        if !(lost && failures == 1) {
+            let pause = self.network.pause_ms(code, failures);
             session.quiet_until = now.plus_millis(pause);
+        }
+        if failures == 1 {
+            self.heartbeat_soon();
         }
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Membership {
     pub(super) refusal: Option<ClientError>,
     /// The next heartbeat; `None` before the first subscription and while one is under way.
     pub(super) next_heartbeat: Option<MonoTime>,
+    /// The broker may not know us any more; the next heartbeat tells.
+    pub(super) in_doubt: bool,
     under_way: bool,
     topics_told: bool,
     eager: u32,
@@ -47,6 +49,7 @@ impl Membership {
             assignment: BTreeSet::new(),
             refusal: None,
             next_heartbeat: None,
+            in_doubt: false,
             under_way: false,
             topics_told: false,
             eager: 0,
@@ -85,6 +88,15 @@ impl ShareConsumer {
             member.next_heartbeat = Some(now);
         }
         Ok(())
+    }
+
+    /// A broker that has lost the share session may have lost the member too: the sooner it is
+    /// asked, the sooner records can be acknowledged again.
+    pub(super) fn heartbeat_soon(&mut self) {
+        self.member.in_doubt = true;
+        if self.member.next_heartbeat.is_some() {
+            self.member.next_heartbeat = Some(MonoTime::ZERO);
+        }
     }
 
     pub(super) fn heartbeat_when_due(&mut self, now: MonoTime) {
@@ -173,6 +185,7 @@ impl ShareConsumer {
         let member = &mut self.member;
         member.failures = 0;
         member.refusal = None;
+        member.in_doubt = false;
         member.epoch = response.member_epoch;
         if let Some(member_id) = response.member_id {
             member.member_id = member_id;

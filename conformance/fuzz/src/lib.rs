@@ -11,10 +11,10 @@ use peak_alloc::PeakAlloc;
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 /// Bytes of memory that any input may cost.
-const FREE: usize = 64 * 1024;
+const FREE: usize = 16 * 1024;
 /// Bytes of memory that one byte of input may cost: an array element of one byte on the wire
 /// becomes a struct of a few hundred bytes, and a growing list is there twice for a moment.
-const PER_BYTE: usize = 1024;
+const PER_BYTE: usize = 512;
 
 /// Runs a decoder and panics where it took more memory than its input may cost.
 pub fn bounded<T>(input: usize, decode: impl FnOnce() -> T) -> T {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ackord_machine::{LogAppend, LogId, OpId, OpKind};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
+use ackord_proto::uuid::Uuid;
 
 use super::Broker;
 use super::journal::Pending;
@@ -69,9 +70,19 @@ impl Broker {
         }
     }
 
+    /// Equal seeds draw equal ids: an id that a topic has is passed over.
+    fn unused_topic_id(&mut self) -> Uuid {
+        loop {
+            let id = self.chance.uuid();
+            if self.metadata.topic_by_id(id).is_none() {
+                return id;
+            }
+        }
+    }
+
     /// Creates a topic whose name and number of partitions have been checked.
     pub(super) fn create_topic(&mut self, name: &Str, partitions: i32, configs: &[(Str, Str)]) {
-        let id = self.chance.uuid();
+        let id = self.unused_topic_id();
         let mut records = Vec::with_capacity(1 + configs.len());
         records.push(Metadata::create_topic(name, id, partitions));
         records.extend(configs.iter().map(|(config, value)| {
@@ -135,7 +146,7 @@ impl Broker {
     /// Bytes of its newest batches that each log keeps in memory: its share of the total.
     fn tail_bytes(&self) -> usize {
         let share = self.limits.tail_bytes / self.metadata.partitions().max(1);
-        share.clamp(LEAST_TAIL_BYTES, self.limits.tail_bytes_per_log)
+        share.max(LEAST_TAIL_BYTES).min(self.limits.tail_bytes_per_log)
     }
 
     /// Gives every log its configuration again.

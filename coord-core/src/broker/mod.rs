@@ -16,6 +16,8 @@ mod recovery;
 mod routing;
 mod share_sessions;
 mod storage;
+#[cfg(test)]
+mod testing;
 mod timing;
 mod waits;
 

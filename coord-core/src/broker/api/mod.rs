@@ -21,6 +21,10 @@ mod share_common;
 pub(super) mod share_fetch;
 mod share_group_heartbeat;
 mod share_group_state;
+#[cfg(test)]
+mod tests_admin;
+#[cfg(test)]
+mod tests_groups;
 mod topic_creation;
 pub(super) mod txn_share_acknowledge;
 mod write_txn_markers;
@@ -28,6 +32,8 @@ mod write_txn_markers;
 use alloc::format;
 
 use ackord_proto::api::{ApiKey, Request, RequestHeader};
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::{AddShareAcksToTxnResponse, TxnShareAcknowledgeResponse};
 use ackord_proto::reader::Reader;
 use bytes::Bytes;
 
@@ -60,8 +66,12 @@ impl Broker {
             size,
         );
         if !api_versions::advertised(api).contains(&version) || !api.versions().contains(&version) {
-            if api == ApiKey::ApiVersions {
-                return self.unsupported_api_versions(slot);
+            match api {
+                ApiKey::ApiVersions => return self.unsupported_api_versions(slot),
+                ApiKey::AddShareAcksToTxn | ApiKey::TxnShareAcknowledge => {
+                    return self.unsupported_by_kip1289(slot, api);
+                }
+                _ => {}
             }
             let what = format!("{} has no version {version} here", api.name());
             return self.refuse(conn, CloseReason::BadRequest(what));
@@ -74,6 +84,20 @@ impl Broker {
             }
         }
         self.read_more(conn);
+    }
+
+    /// Our own two APIs may grow versions that an older broker has not: their clients are told, in
+    /// the newest version that is known here.
+    fn unsupported_by_kip1289(&mut self, slot: u64, api: ApiKey) {
+        self.connections.set_version(slot, *api.versions().end());
+        let error_code = ErrorCode::UNSUPPORTED_VERSION;
+        if api == ApiKey::AddShareAcksToTxn {
+            let response = AddShareAcksToTxnResponse { error_code, ..Default::default() };
+            self.respond(slot, response, None);
+        } else {
+            let response = TxnShareAcknowledgeResponse { error_code, ..Default::default() };
+            self.respond(slot, response, None);
+        }
     }
 
     fn refuse(&mut self, conn: ConnId, reason: CloseReason) {

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# kill9.sh [KILLS]: kills target/release/ackord at random moments under a transactional copy, then
+# reads the copy back with Kafka's console consumer. The seed that it prints names the run.
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
+
+ROOT=$(cd -- "$INTEROP/../.." && pwd)
+kills=${1:-5}
+fetch_kafka
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Workers that vanish on purpose keep their partitions for a session timeout: a short one.
+cat >"$work/broker" <<BROKER
+#!/bin/sh
+exec "$ROOT/target/release/ackord" "\$@" \
+    --set group.share.min.session.timeout.ms=5000 --set group.share.session.timeout.ms=5000 \
+    --set group.share.min.heartbeat.interval.ms=1000 --set group.share.heartbeat.interval.ms=1000
+BROKER
+chmod 755 "$work/broker"
+
+consumer="java -Xmx256m -XX:TieredStopAtLevel=1 -Dorg.slf4j.simpleLogger.defaultLogLevel=off
+    -cp $KAFKA_LIBS/* org.apache.kafka.tools.consumer.ConsoleConsumer
+    --offset earliest --isolation-level read_committed --timeout-ms 5000"
+# Interrupted rather than killed, so that it ends what it started.
+if ! TMPDIR=$work timeout -s INT -k 30 600 python3 "$INTEROP/kill9.py" \
+    "$work/broker" "$ROOT/target/release/examples/exactly_once" \
+    --kills "$kills" --consumer "$consumer"; then
+    tail -n 50 "$work"/*.log
+    exit 1
+fi
+echo "1 passed, 0 failed"

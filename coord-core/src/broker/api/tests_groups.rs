@@ -1,0 +1,42 @@
+//! Members of share groups across restarts of the broker.
+
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse};
+use ackord_proto::str::Str;
+use alloc::vec;
+
+use crate::broker::testing::{TestBroker, ask};
+
+fn heartbeat(
+    test: &mut TestBroker,
+    member: &str,
+    epoch: i32,
+    topic: Option<&str>,
+) -> ShareGroupHeartbeatResponse {
+    let request = ShareGroupHeartbeatRequest {
+        group_id: Str::from("g"),
+        member_id: Str::from(member),
+        member_epoch: epoch,
+        subscribed_topic_names: topic.map(|topic| vec![Str::from(topic)]),
+        ..Default::default()
+    };
+    ask!(test, ShareGroupHeartbeat, 1, request)
+}
+
+#[test]
+fn members_join_again_after_a_restart() {
+    let mut test = TestBroker::new(&[]);
+    test.create_topic("orders", 2);
+    let first = heartbeat(&mut test, "m1", 0, Some("orders"));
+    assert!(first.assignment.is_some());
+    test.restart();
+    for member in ["m1", "m2"] {
+        let unknown = heartbeat(&mut test, member, first.member_epoch, None);
+        assert_eq!(unknown.error_code, ErrorCode::UNKNOWN_MEMBER_ID);
+        let again = heartbeat(&mut test, member, 0, Some("orders"));
+        assert_eq!(again.error_code, ErrorCode::NONE);
+        assert!(again.assignment.is_some_and(|all| !all.topic_partitions.is_empty()));
+        let steady = heartbeat(&mut test, member, again.member_epoch, None);
+        assert_eq!(steady.error_code, ErrorCode::NONE);
+    }
+}

@@ -76,7 +76,9 @@ pub struct Outbox<R> {
 
 impl<R> Default for Outbox<R> {
     fn default() -> Self {
-        Outbox { outputs: Vec::new() }
+        Outbox {
+            outputs: Vec::new(),
+        }
     }
 }
 
@@ -94,7 +96,11 @@ impl<R> Outbox<R> {
         producer: Option<ProducerEpoch>,
     ) {
         if !records.is_empty() {
-            self.outputs.push(Output::Append { log, records, producer });
+            self.outputs.push(Output::Append {
+                log,
+                records,
+                producer,
+            });
         }
     }
 
@@ -110,12 +116,18 @@ impl<R> Outbox<R> {
 
     /// Sends when everything before is durable.
     pub fn send(&mut self, envelope: Envelope) {
-        self.outputs.push(Output::Send { envelope, chained: false });
+        self.outputs.push(Output::Send {
+            envelope,
+            chained: false,
+        });
     }
 
     /// Sends at once where the order of the journal makes that safe.
     pub fn send_chained(&mut self, envelope: Envelope) {
-        self.outputs.push(Output::Send { envelope, chained: true });
+        self.outputs.push(Output::Send {
+            envelope,
+            chained: true,
+        });
     }
 
     /// Takes all outputs.

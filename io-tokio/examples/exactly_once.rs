@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ackord_client_core::{
-    AcknowledgeType, AcknowledgementMode, AcquireMode, AdminConfig, ClientError, ConfigResource, Endpoint,
-    FetcherConfig, Isolation, NewTopic, PolledRecords, ProducerConfig, ShareAcknowledgements,
-    ShareConsumerConfig,
+    AcknowledgeType, AcknowledgementMode, AcquireMode, AdminConfig, ClientError, ConfigResource,
+    Endpoint, FetcherConfig, Isolation, NewTopic, PolledRecords, ProducerConfig,
+    ShareAcknowledgements, ShareConsumerConfig,
 };
 use ackord_io_tokio::client::{Admin, Fetcher, Producer, ProducerRecord, ShareConsumer};
 use clap::Parser;
@@ -59,7 +59,9 @@ struct Options {
 impl Options {
     fn bootstrap(&self) -> Result<[Endpoint; 1], String> {
         let endpoint = self.against.parse();
-        endpoint.map(|endpoint| [endpoint]).map_err(|_| format!("{} is no HOST:PORT", self.against))
+        endpoint
+            .map(|endpoint| [endpoint])
+            .map_err(|_| format!("{} is no HOST:PORT", self.against))
     }
 
     fn input(&self) -> String {
@@ -122,9 +124,17 @@ async fn main() -> ExitCode {
 
 async fn run(options: Options) -> Result<bool, String> {
     let bootstrap = options.bootstrap()?;
-    prepare(&options, &bootstrap).await.map_err(|error| format!("preparing: {error}"))?;
-    fill(&options, &bootstrap).await.map_err(|error| format!("filling: {error}"))?;
-    println!("filled {} with {} records", options.input(), options.records);
+    prepare(&options, &bootstrap)
+        .await
+        .map_err(|error| format!("preparing: {error}"))?;
+    fill(&options, &bootstrap)
+        .await
+        .map_err(|error| format!("filling: {error}"))?;
+    println!(
+        "filled {} with {} records",
+        options.input(),
+        options.records
+    );
     let tally = Arc::new(Tally::default());
     let workers: Vec<_> = (0..options.workers)
         .map(|number| {
@@ -149,7 +159,9 @@ async fn prepare(options: &Options, bootstrap: &[Endpoint; 1]) -> Result<(), Cli
         // Aborts count as deliveries; bad luck must not archive a good record.
         ("share.delivery.count.limit", "10"),
     ];
-    let configs = configs.map(|(name, value)| (name.into(), Some(value.into()))).to_vec();
+    let configs = configs
+        .map(|(name, value)| (name.into(), Some(value.into())))
+        .to_vec();
     let group = ConfigResource::Group(options.name.as_str().into());
     admin.incremental_alter_configs(group, configs).await?;
     admin.close().await
@@ -203,13 +215,17 @@ async fn copy(
         if polled.records.is_empty() {
             continue;
         }
-        tally.read.fetch_add(polled.records.len() as u64, Ordering::Relaxed);
+        tally
+            .read
+            .fetch_add(polled.records.len() as u64, Ordering::Relaxed);
         producer.begin_transaction().await?;
         let bound = bind(options, &producer, &polled).await;
         match (bound, luck.fate(options)) {
             (Ok(()), Fate::Commit) => match producer.commit_transaction().await {
                 Ok(()) => {
-                    tally.committed.fetch_add(polled.records.len() as u64, Ordering::Relaxed);
+                    tally
+                        .committed
+                        .fetch_add(polled.records.len() as u64, Ordering::Relaxed);
                 }
                 Err(error) => give_up(&producer, &consumer, &polled, tally, error).await?,
             },
@@ -237,7 +253,9 @@ async fn bind(
         drop(producer.send(ProducerRecord::new(options.output(), value)));
     }
     let acks = ShareAcknowledgements::from_records(polled, AcknowledgeType::Accept);
-    producer.send_share_acks_to_transaction(acks, polled.group.clone()).await
+    producer
+        .send_share_acks_to_transaction(acks, polled.group.clone())
+        .await
 }
 
 /// Aborts where the error allows it, and gives back what was not bound, so that nobody has to wait
@@ -255,7 +273,9 @@ async fn give_up(
     producer.abort_transaction().await?;
     tally.aborted.fetch_add(1, Ordering::Relaxed);
     for record in &polled.records {
-        consumer.acknowledge(record, AcknowledgeType::Release).await?;
+        consumer
+            .acknowledge(record, AcknowledgeType::Release)
+            .await?;
     }
     // Records that the abort has freed already are refused here, which is fine.
     consumer.commit_sync().await.map(drop)
@@ -298,7 +318,12 @@ async fn watch(
         }
         if said.elapsed() > Duration::from_secs(1) {
             said = Instant::now();
-            println!("copied {} of {}, {} aborted", copies.len(), options.records, get(&tally.aborted));
+            println!(
+                "copied {} of {}, {} aborted",
+                copies.len(),
+                options.records,
+                get(&tally.aborted)
+            );
         }
     }
 }

@@ -24,9 +24,11 @@ impl Entropy {
     /// A generator of its own for the component named `label`.
     pub fn fork(&self, label: &str) -> Entropy {
         // FNV-1a of the label, spread over the state by splitmix64.
-        let mut mix = label.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let mut mix = label
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
         let mut state = self.state;
         for word in &mut state {
             *word ^= splitmix64(&mut mix);
@@ -35,7 +37,9 @@ impl Entropy {
     }
 
     fn from_state(mut state: [u64; 4]) -> Entropy {
-        let mut mix = state.iter().fold(0, |all: u64, word| all.rotate_left(17) ^ word);
+        let mut mix = state
+            .iter()
+            .fold(0, |all: u64, word| all.rotate_left(17) ^ word);
         for word in &mut state {
             // All zero is the one state that this generator never leaves.
             *word = word.wrapping_add(splitmix64(&mut mix)) | 1;

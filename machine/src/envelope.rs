@@ -119,7 +119,11 @@ pub struct TxnOwner {
 
 impl fmt::Display for TxnOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "producer {} epoch {}", self.producer_id, self.producer_epoch)
+        write!(
+            f,
+            "producer {} epoch {}",
+            self.producer_id, self.producer_epoch
+        )
     }
 }
 

@@ -15,7 +15,11 @@ pub struct Timers<K> {
 impl<K: Ord + Clone> Timers<K> {
     /// No deadlines.
     pub const fn new() -> Self {
-        Timers { by_time: BTreeMap::new(), by_key: BTreeMap::new(), armed: 0 }
+        Timers {
+            by_time: BTreeMap::new(),
+            by_key: BTreeMap::new(),
+            armed: 0,
+        }
     }
 
     /// Sets the deadline of `key`, in place of the one it had. The same moment again changes nothing.

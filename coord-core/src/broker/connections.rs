@@ -79,7 +79,13 @@ impl Connections {
     }
 
     /// Takes a connection in; the caller gives it its first credit when it is ready.
-    pub(crate) fn open(&mut self, conn: ConnId, host: String, limits: &Limits, effects: &mut VecDeque<Effect>) {
+    pub(crate) fn open(
+        &mut self,
+        conn: ConnId,
+        host: String,
+        limits: &Limits,
+        effects: &mut VecDeque<Effect>,
+    ) {
         let crowded = self.open.len() >= limits.connections;
         let connection = Connection {
             host,
@@ -90,13 +96,18 @@ impl Connections {
         };
         self.open.insert(conn, connection);
         if crowded {
-            effects.push_back(Effect::Close { conn, reason: CloseReason::TooManyConnections });
+            effects.push_back(Effect::Close {
+                conn,
+                reason: CloseReason::TooManyConnections,
+            });
         }
     }
 
     /// Forgets a connection; returns the requests that were under way on it.
     pub(crate) fn closed(&mut self, conn: ConnId) -> Vec<u64> {
-        let Some(connection) = self.open.remove(&conn) else { return Vec::new() };
+        let Some(connection) = self.open.remove(&conn) else {
+            return Vec::new();
+        };
         let mut ids = Vec::with_capacity(connection.slots.len());
         for slot in connection.slots {
             self.request_bytes -= slot.size;
@@ -108,11 +119,15 @@ impl Connections {
 
     /// Whether frames of the connection still count; a closing one has nothing to say.
     pub(crate) fn listens(&self, conn: ConnId) -> bool {
-        self.open.get(&conn).is_some_and(|connection| !connection.closing)
+        self.open
+            .get(&conn)
+            .is_some_and(|connection| !connection.closing)
     }
 
     pub(crate) fn host(&self, conn: ConnId) -> &str {
-        self.open.get(&conn).map_or("", |connection| &connection.host)
+        self.open
+            .get(&conn)
+            .map_or("", |connection| &connection.host)
     }
 
     pub(crate) fn all(&self) -> Vec<ConnId> {
@@ -152,8 +167,12 @@ impl Connections {
 
     /// Says what a request waits for now.
     pub(crate) fn waits(&mut self, slot: u64, waits: Waits) {
-        let Some(meta) = self.requests.get(&slot) else { return };
-        let Some(connection) = self.open.get_mut(&meta.conn) else { return };
+        let Some(meta) = self.requests.get(&slot) else {
+            return;
+        };
+        let Some(connection) = self.open.get_mut(&meta.conn) else {
+            return;
+        };
         if let Some(slot) = connection.slots.iter_mut().find(|own| own.id == slot) {
             slot.state = SlotState::Waiting(waits);
         }
@@ -170,8 +189,14 @@ impl Connections {
         let connection = self.open.get_mut(&conn)?;
         let own = connection.slots.iter_mut().find(|own| own.id == slot)?;
         own.state = SlotState::Done(chunks);
-        while let Some(Slot { state: SlotState::Done(_), .. }) = connection.slots.front() {
-            let Some(slot) = connection.slots.pop_front() else { break };
+        while let Some(Slot {
+            state: SlotState::Done(_),
+            ..
+        }) = connection.slots.front()
+        {
+            let Some(slot) = connection.slots.pop_front() else {
+                break;
+            };
             self.request_bytes -= slot.size;
             if let SlotState::Done(Some(chunks)) = slot.state
                 && !connection.closing
@@ -207,7 +232,9 @@ impl Connections {
 
     /// Reads one more frame where the limits allow.
     pub(crate) fn read(&mut self, conn: ConnId, limits: &Limits, effects: &mut VecDeque<Effect>) {
-        let Some(connection) = self.open.get_mut(&conn) else { return };
+        let Some(connection) = self.open.get_mut(&conn) else {
+            return;
+        };
         let held_back = connection.slots.len() >= limits.pipelined_requests
             || connection.unsent >= limits.unsent_bytes
             || connection
@@ -230,7 +257,9 @@ impl Connections {
     /// Goes on with connections that waited for the total of request bytes to fall.
     pub(crate) fn feed_starved(&mut self, limits: &Limits, effects: &mut VecDeque<Effect>) {
         while self.request_bytes < limits.request_bytes {
-            let Some(conn) = self.starved.pop_front() else { return };
+            let Some(conn) = self.starved.pop_front() else {
+                return;
+            };
             self.read(conn, limits, effects);
         }
     }

@@ -35,7 +35,10 @@ impl Broker {
             debug_assert!(applied.is_ok(), "own records decode");
         }
         let now = self.now;
-        let part = self.logs.get_mut(&CLUSTER_LOG)?.append_records(now, records, None);
+        let part = self
+            .logs
+            .get_mut(&CLUSTER_LOG)?
+            .append_records(now, records, None);
         Some(self.append_part(part))
     }
 
@@ -46,27 +49,42 @@ impl Broker {
 
     /// Partitions of `__share_group_state`, which may not exist yet.
     pub(super) fn share_state_partitions(&self) -> i32 {
-        let configured = || self.config.int("share.coordinator.state.topic.num.partitions");
-        self.metadata.topic(SHARE_STATE_TOPIC).map_or_else(configured, |topic| topic.partitions)
+        let configured = || {
+            self.config
+                .int("share.coordinator.state.topic.num.partitions")
+        };
+        self.metadata
+            .topic(SHARE_STATE_TOPIC)
+            .map_or_else(configured, |topic| topic.partitions)
     }
 
     /// Partitions of `__transaction_state`, which may not exist yet.
     pub(super) fn transaction_partitions(&self) -> i32 {
         let configured = || self.config.int("transaction.state.log.num.partitions");
-        self.metadata.topic(TXN_STATE_TOPIC).map_or_else(configured, |topic| topic.partitions)
+        self.metadata
+            .topic(TXN_STATE_TOPIC)
+            .map_or_else(configured, |topic| topic.partitions)
     }
 
     /// Creates the topic of the transaction coordinators on first use.
     pub(super) fn ensure_transaction_topic(&mut self) {
         if self.metadata.topic(TXN_STATE_TOPIC).is_none() {
-            self.create_topic(&Str::from(TXN_STATE_TOPIC), self.transaction_partitions(), &[]);
+            self.create_topic(
+                &Str::from(TXN_STATE_TOPIC),
+                self.transaction_partitions(),
+                &[],
+            );
         }
     }
 
     /// Creates the topic of the share coordinators on first use.
     pub(super) fn ensure_share_state_topic(&mut self) {
         if self.metadata.topic(SHARE_STATE_TOPIC).is_none() {
-            self.create_topic(&Str::from(SHARE_STATE_TOPIC), self.share_state_partitions(), &[]);
+            self.create_topic(
+                &Str::from(SHARE_STATE_TOPIC),
+                self.share_state_partitions(),
+                &[],
+            );
         }
     }
 
@@ -103,7 +121,9 @@ impl Broker {
     pub(super) fn open_topic(&mut self, topic: &Topic) {
         let config = self.log_config(&topic.name);
         for log in topic.logs() {
-            self.logs.entry(log).or_insert_with(|| PartitionLog::new(log, config.clone()));
+            self.logs
+                .entry(log)
+                .or_insert_with(|| PartitionLog::new(log, config.clone()));
             match &*topic.name {
                 TXN_STATE_TOPIC => {
                     let tc = self.new_tc(log);
@@ -120,7 +140,14 @@ impl Broker {
 
     pub(super) fn new_tc(&self, log: LogId) -> TxnCoordinator {
         let max_timeout_ms = self.config.int("transaction.max.timeout.ms");
-        TxnCoordinator::new(log.partition, log, TxnConfig { max_timeout_ms, ..Default::default() })
+        TxnCoordinator::new(
+            log.partition,
+            log,
+            TxnConfig {
+                max_timeout_ms,
+                ..Default::default()
+            },
+        )
     }
 
     pub(super) fn new_sgc(&self, log: LogId) -> ShareCoordinator {
@@ -135,18 +162,26 @@ impl Broker {
 
     pub(super) fn log_config(&self, topic: &str) -> LogConfig {
         let text = |name: &str| self.topic_config(topic, name);
+        let number = |name: &str| text(name).parse().unwrap_or(i64::MAX);
         LogConfig {
             max_message_bytes: text("max.message.bytes").parse().unwrap_or(i32::MAX),
             tail_bytes: self.tail_bytes(),
             producer_id_expiration_ms: self.config.number("producer.id.expiration.ms"),
             timestamp_type_append: text("message.timestamp.type") == "LogAppendTime",
+            timestamp_after_max_ms: number("message.timestamp.after.max.ms"),
+            timestamp_before_max_ms: number("message.timestamp.before.max.ms"),
+            keys_required: text("cleanup.policy")
+                .split(',')
+                .any(|policy| policy == "compact"),
         }
     }
 
     /// Bytes of its newest batches that each log keeps in memory: its share of the total.
     fn tail_bytes(&self) -> usize {
         let share = self.limits.tail_bytes / self.metadata.partitions().max(1);
-        share.max(LEAST_TAIL_BYTES).min(self.limits.tail_bytes_per_log)
+        share
+            .max(LEAST_TAIL_BYTES)
+            .min(self.limits.tail_bytes_per_log)
     }
 
     /// Gives every log its configuration again.
@@ -185,7 +220,8 @@ impl Broker {
             self.leaders.remove(&log);
             self.arm_leader(log);
             self.wake_log(log);
-            self.journal.issue(OpKind::DropLog { log }, Pending::Drop, &mut self.effects);
+            self.journal
+                .issue(OpKind::DropLog { log }, Pending::Drop, &mut self.effects);
         }
         self.share_sessions.forget_topic(topic.id);
         self.metadata_changed();
@@ -213,14 +249,19 @@ impl Broker {
         if self.frozen.contains(&log) {
             return Err(ErrorCode::NOT_LEADER_OR_FOLLOWER);
         }
-        self.logs.get(&log).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
+        self.logs
+            .get(&log)
+            .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
     }
 
     /// Whether another topic of `partitions` partitions fits.
     pub(super) fn check_room(&self, partitions: i32) -> Result<(), alloc::string::String> {
         let wanted = self.metadata.partitions() + usize::try_from(partitions).unwrap_or_default();
         if wanted > self.limits.partitions {
-            return Err(format!("the broker holds at most {} partitions", self.limits.partitions));
+            return Err(format!(
+                "the broker holds at most {} partitions",
+                self.limits.partitions
+            ));
         }
         Ok(())
     }

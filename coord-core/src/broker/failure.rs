@@ -8,8 +8,10 @@ pub(super) fn fail(response: &mut Response, code: ErrorCode) {
     let coordinator = ErrorCode::COORDINATOR_NOT_AVAILABLE;
     match response {
         Response::Produce(response) => {
-            for partition in
-                response.responses.iter_mut().flat_map(|topic| &mut topic.partition_responses)
+            for partition in response
+                .responses
+                .iter_mut()
+                .flat_map(|topic| &mut topic.partition_responses)
             {
                 partition.base_offset = -1;
                 set(&mut partition.error_code, code);
@@ -31,64 +33,101 @@ pub(super) fn fail(response: &mut Response, code: ErrorCode) {
                 .results_by_transaction
                 .iter_mut()
                 .flat_map(|transaction| &mut transaction.topic_results);
-            for partition in old.chain(new).flat_map(|topic| &mut topic.results_by_partition) {
+            for partition in old
+                .chain(new)
+                .flat_map(|topic| &mut topic.results_by_partition)
+            {
                 set(&mut partition.partition_error_code, coordinator);
             }
         }
         Response::AddShareAcksToTxn(response) => set(&mut response.error_code, coordinator),
         Response::TxnShareAcknowledge(response) => {
-            for partition in
-                response.responses.iter_mut().flat_map(|topic| &mut topic.partitions)
+            for partition in response
+                .responses
+                .iter_mut()
+                .flat_map(|topic| &mut topic.partitions)
             {
                 set(&mut partition.error_code, coordinator);
             }
         }
         Response::WriteTxnMarkers(response) => {
-            let topics = response.markers.iter_mut().flat_map(|marker| &mut marker.topics);
+            let topics = response
+                .markers
+                .iter_mut()
+                .flat_map(|marker| &mut marker.topics);
             for partition in topics.flat_map(|topic| &mut topic.partitions) {
                 set(&mut partition.error_code, code);
             }
         }
         Response::ShareAcknowledge(response) => {
-            for partition in
-                response.responses.iter_mut().flat_map(|topic| &mut topic.partitions)
+            for partition in response
+                .responses
+                .iter_mut()
+                .flat_map(|topic| &mut topic.partitions)
             {
                 set(&mut partition.error_code, coordinator);
             }
         }
         Response::ShareFetch(response) => {
-            for partition in
-                response.responses.iter_mut().flat_map(|topic| &mut topic.partitions)
+            for partition in response
+                .responses
+                .iter_mut()
+                .flat_map(|topic| &mut topic.partitions)
             {
                 set(&mut partition.acknowledge_error_code, coordinator);
             }
         }
         Response::CreateTopics(response) => {
-            response.topics.iter_mut().for_each(|topic| set(&mut topic.error_code, code));
+            response
+                .topics
+                .iter_mut()
+                .for_each(|topic| set(&mut topic.error_code, code));
         }
         Response::DeleteTopics(response) => {
-            response.responses.iter_mut().for_each(|topic| set(&mut topic.error_code, code));
+            response
+                .responses
+                .iter_mut()
+                .for_each(|topic| set(&mut topic.error_code, code));
         }
         Response::IncrementalAlterConfigs(response) => {
-            response.responses.iter_mut().for_each(|resource| set(&mut resource.error_code, code));
+            response
+                .responses
+                .iter_mut()
+                .for_each(|resource| set(&mut resource.error_code, code));
         }
         Response::InitializeShareGroupState(response) => {
-            for partition in response.results.iter_mut().flat_map(|topic| &mut topic.partitions) {
+            for partition in response
+                .results
+                .iter_mut()
+                .flat_map(|topic| &mut topic.partitions)
+            {
                 set(&mut partition.error_code, coordinator);
             }
         }
         Response::ReadShareGroupState(response) => {
-            for partition in response.results.iter_mut().flat_map(|topic| &mut topic.partitions) {
+            for partition in response
+                .results
+                .iter_mut()
+                .flat_map(|topic| &mut topic.partitions)
+            {
                 set(&mut partition.error_code, coordinator);
             }
         }
         Response::WriteShareGroupState(response) => {
-            for partition in response.results.iter_mut().flat_map(|topic| &mut topic.partitions) {
+            for partition in response
+                .results
+                .iter_mut()
+                .flat_map(|topic| &mut topic.partitions)
+            {
                 set(&mut partition.error_code, coordinator);
             }
         }
         Response::DeleteShareGroupState(response) => {
-            for partition in response.results.iter_mut().flat_map(|topic| &mut topic.partitions) {
+            for partition in response
+                .results
+                .iter_mut()
+                .flat_map(|topic| &mut topic.partitions)
+            {
                 set(&mut partition.error_code, coordinator);
             }
         }

@@ -43,7 +43,10 @@ pub(super) struct Known {
 
 impl Default for Known {
     fn default() -> Self {
-        Known { high_watermark: -1, log_start: -1 }
+        Known {
+            high_watermark: -1,
+            log_start: -1,
+        }
     }
 }
 
@@ -90,7 +93,11 @@ impl FetchContext {
 
 impl FetchSessions {
     pub(super) fn new(chance: Entropy) -> Self {
-        FetchSessions { sessions: BTreeMap::new(), chance, uses: 0 }
+        FetchSessions {
+            sessions: BTreeMap::new(),
+            chance,
+            uses: 0,
+        }
     }
 
     pub(super) fn connection_closed(&mut self, conn: ConnId) {
@@ -115,15 +122,21 @@ impl FetchSessions {
             return Ok((FetchContext::New(id), wanted));
         }
         let used = self.uses;
-        let session =
-            self.sessions.get_mut(&id).ok_or(ErrorCode::FETCH_SESSION_ID_NOT_FOUND)?;
+        let session = self
+            .sessions
+            .get_mut(&id)
+            .ok_or(ErrorCode::FETCH_SESSION_ID_NOT_FOUND)?;
         if session.epoch != epoch {
             return Err(ErrorCode::INVALID_FETCH_SESSION_EPOCH);
         }
         session.epoch = next_epoch(epoch);
         session.used = used;
         for new in wanted {
-            match session.partitions.iter_mut().find(|old| same(old, &new.topic, new.id())) {
+            match session
+                .partitions
+                .iter_mut()
+                .find(|old| same(old, &new.topic, new.id()))
+            {
                 Some(old) => {
                     let known = old.known;
                     *old = Wanted { known, ..new };
@@ -149,18 +162,32 @@ impl FetchSessions {
                 break id;
             }
         };
-        self.sessions.insert(id, Session { conn, epoch: 1, partitions, used: self.uses });
+        self.sessions.insert(
+            id,
+            Session {
+                conn,
+                epoch: 1,
+                partitions,
+                used: self.uses,
+            },
+        );
         id
     }
 
     fn oldest(&self) -> Option<i32> {
-        self.sessions.iter().min_by_key(|(_, session)| session.used).map(|(id, _)| *id)
+        self.sessions
+            .iter()
+            .min_by_key(|(_, session)| session.used)
+            .map(|(id, _)| *id)
     }
 
     /// Notes what a client has been told.
     pub(super) fn told(&mut self, id: i32, topic: &Str, log: LogId, known: Known) {
         if let Some(session) = self.sessions.get_mut(&id)
-            && let Some(own) = session.partitions.iter_mut().find(|own| same(own, topic, log))
+            && let Some(own) = session
+                .partitions
+                .iter_mut()
+                .find(|own| same(own, topic, log))
         {
             own.known = known;
         }

@@ -75,20 +75,24 @@ impl Broker {
                     self.respond(slot, gather.into_response(code), None);
                 }
                 Gather::EndTxn => {
-                    let response = EndTxnResponse { error_code: code, ..Default::default() };
+                    let response = EndTxnResponse {
+                        error_code: code,
+                        ..Default::default()
+                    };
                     self.respond(slot, response, None);
                 }
                 Gather::InitProducerId => {
-                    let response =
-                        InitProducerIdResponse { error_code: code, ..Default::default() };
+                    let response = InitProducerIdResponse {
+                        error_code: code,
+                        ..Default::default()
+                    };
                     self.respond(slot, response, None);
                 }
                 Gather::Produce(gather) => self.abandon_produce(slot, gather),
                 Gather::Stage(gather) => self.abandon_stage(slot, gather),
                 // Their parts come from leaders, which send again what was not answered.
-                kept @ (Gather::Heartbeat
-                | Gather::ShareAcknowledge(_)
-                | Gather::ShareFetch(_)) => {
+                kept
+                @ (Gather::Heartbeat | Gather::ShareAcknowledge(_) | Gather::ShareFetch(_)) => {
                     self.gathers.insert(slot, kept);
                 }
             }
@@ -103,7 +107,11 @@ impl Broker {
     ) {
         let slot = ticket.slot;
         match reply {
-            TxnReply::InitProducerId { error, producer_id, producer_epoch } => {
+            TxnReply::InitProducerId {
+                error,
+                producer_id,
+                producer_epoch,
+            } => {
                 self.gathers.remove(&slot);
                 let response = InitProducerIdResponse {
                     error_code: error,
@@ -113,7 +121,11 @@ impl Broker {
                 };
                 self.respond(slot, response, gate);
             }
-            TxnReply::EndTxn { error, producer_id, producer_epoch } => {
+            TxnReply::EndTxn {
+                error,
+                producer_id,
+                producer_epoch,
+            } => {
                 self.gathers.remove(&slot);
                 let response = EndTxnResponse {
                     error_code: error,

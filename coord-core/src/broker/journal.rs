@@ -39,7 +39,10 @@ pub(crate) enum Pending {
 #[derive(Debug)]
 pub(crate) enum Gated {
     Envelope(Envelope),
-    Reply { slot: u64, response: Option<Response> },
+    Reply {
+        slot: u64,
+        response: Option<Response>,
+    },
 }
 
 /// Operations, and the append that is being put together.
@@ -82,7 +85,9 @@ impl Journal {
     /// Issues the append of this step. It follows every earlier append that is not durable yet: if
     /// one of those fails, this one fails too, so nothing outlives what it was decided on.
     pub(crate) fn close(&mut self, effects: &mut VecDeque<Effect>) {
-        let Some(id) = self.open_id.take() else { return };
+        let Some(id) = self.open_id.take() else {
+            return;
+        };
         let parts = core::mem::take(&mut self.open);
         let mut ends: Vec<(LogId, i64)> = Vec::with_capacity(parts.len());
         for part in &parts {
@@ -93,7 +98,11 @@ impl Journal {
         }
         let after = self.appends.iter().rev().nth(1).copied();
         self.under_way.insert(id, Pending::Append(ends));
-        effects.push_back(Effect::Store(StorageOp { id, after, kind: OpKind::Append { parts } }));
+        effects.push_back(Effect::Store(StorageOp {
+            id,
+            after,
+            kind: OpKind::Append { parts },
+        }));
     }
 
     /// Issues an operation that is no append. The open append goes first.
@@ -106,14 +115,21 @@ impl Journal {
         self.close(effects);
         let id = self.next_id();
         self.under_way.insert(id, pending);
-        effects.push_back(Effect::Store(StorageOp { id, after: None, kind }));
+        effects.push_back(Effect::Store(StorageOp {
+            id,
+            after: None,
+            kind,
+        }));
         id
     }
 
     /// Checks a completion without taking it.
     pub(crate) fn check(&self, completion: &Completion) -> Result<(), ApiMisuse> {
         let id = completion.id;
-        let pending = self.under_way.get(&id).ok_or(ApiMisuse::UnknownOperation(id))?;
+        let pending = self
+            .under_way
+            .get(&id)
+            .ok_or(ApiMisuse::UnknownOperation(id))?;
         let fits = match &completion.outcome {
             Err(_) => true,
             Ok(outcome) => matches!(
@@ -163,7 +179,11 @@ impl Journal {
     pub(crate) fn release(&mut self) -> Vec<Gated> {
         let mut released = Vec::new();
         while let Some(entry) = self.gates.first_entry() {
-            if self.appends.front().is_some_and(|first| first <= entry.key()) {
+            if self
+                .appends
+                .front()
+                .is_some_and(|first| first <= entry.key())
+            {
                 break;
             }
             released.extend(entry.remove());

@@ -26,7 +26,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ackord_machine::{ApiMisuse, Deadline, DeadlineReason, Entropy, Envelope, Limits, LogId, Now, OpId, Timers};
+use ackord_machine::{
+    ApiMisuse, Deadline, DeadlineReason, Entropy, Envelope, Limits, LogId, Now, OpId, Timers,
+};
 use ackord_proto::api::{Response, encode_response_frame};
 use ackord_proto::str::Str;
 
@@ -151,7 +153,8 @@ impl Broker {
             Input::Completed(completion) => self.completed(completion),
             Input::Frame { conn, bytes } => self.frame(conn, bytes),
             Input::Opened { conn, host } => {
-                self.connections.open(conn, host, &self.limits, &mut self.effects);
+                self.connections
+                    .open(conn, host, &self.limits, &mut self.effects);
                 self.read_more(conn);
             }
             Input::Sent { conn, bytes } => {
@@ -187,10 +190,16 @@ impl Broker {
     /// When [`Input::Timeout`] is due.
     pub fn next_deadline(&self) -> Option<Deadline> {
         if !self.effects.is_empty() {
-            return Some(Deadline { at: self.now.mono, reason: DeadlineReason::EffectsQueued });
+            return Some(Deadline {
+                at: self.now.mono,
+                reason: DeadlineReason::EffectsQueued,
+            });
         }
         let (at, key) = self.timers.next()?;
-        Some(Deadline { at, reason: self.reason(key) })
+        Some(Deadline {
+            at,
+            reason: self.reason(key),
+        })
     }
 
     /// Passes messages until none is left, answers whoever can be answered, closes the append.
@@ -206,7 +215,8 @@ impl Broker {
         }
         self.journal.close(&mut self.effects);
         self.write_due_checkpoints();
-        self.connections.feed_starved(&self.limits, &mut self.effects);
+        self.connections
+            .feed_starved(&self.limits, &mut self.effects);
         self.end_drain();
     }
 
@@ -236,7 +246,13 @@ impl Broker {
         }
         if let Some(gate) = gate {
             self.connections.waits(slot, Waits::ForStorage);
-            self.journal.hold(gate, Gated::Reply { slot, response: Some(response) });
+            self.journal.hold(
+                gate,
+                Gated::Reply {
+                    slot,
+                    response: Some(response),
+                },
+            );
             if let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) {
                 self.read_more(conn);
             }
@@ -249,7 +265,9 @@ impl Broker {
     }
 
     fn send(&mut self, slot: u64, response: Option<Response>) {
-        let Some(meta) = self.connections.request(slot).cloned() else { return };
+        let Some(meta) = self.connections.request(slot).cloned() else {
+            return;
+        };
         let mut chunks = None;
         if let Some(response) = response {
             match encode_response_frame(meta.correlation_id, meta.api, meta.version, &response) {
@@ -273,7 +291,9 @@ impl Broker {
     }
 
     fn share_settings(&self, group: &str) -> ShareGroupSettings {
-        let configs = self.metadata.configs(crate::metadata::resource::GROUP, group);
+        let configs = self
+            .metadata
+            .configs(crate::metadata::resource::GROUP, group);
         ShareGroupSettings::new(&self.config, configs)
     }
 
@@ -291,7 +311,8 @@ impl Broker {
         if matches!(self.phase, Phase::Draining) && self.journal.is_idle() {
             self.phase = Phase::Ended;
             for conn in self.connections.all() {
-                self.connections.close(conn, CloseReason::Draining, &mut self.effects);
+                self.connections
+                    .close(conn, CloseReason::Draining, &mut self.effects);
             }
             self.effects.push_back(Effect::Emit(Event::Drained));
         }

@@ -18,7 +18,11 @@ pub(crate) struct ProducerIdBlock {
 impl ProducerIdBlock {
     /// Goes on behind what was reserved before; ids of the last block that were not used are lost.
     pub(crate) fn resume(reserved: i64) -> Self {
-        ProducerIdBlock { next: reserved, end: reserved, unstored: None }
+        ProducerIdBlock {
+            next: reserved,
+            end: reserved,
+            unstored: None,
+        }
     }
 
     /// The reservation that has to be stored now, if one was made.
@@ -30,8 +34,10 @@ impl ProducerIdBlock {
 impl ProducerIds for ProducerIdBlock {
     fn next(&mut self) -> Result<i64, ErrorCode> {
         if self.next == self.end {
-            self.end =
-                self.next.checked_add(BLOCK).ok_or(ErrorCode::COORDINATOR_NOT_AVAILABLE)?;
+            self.end = self
+                .next
+                .checked_add(BLOCK)
+                .ok_or(ErrorCode::COORDINATOR_NOT_AVAILABLE)?;
             self.unstored = Some(self.end);
         }
         let id = self.next;

@@ -37,7 +37,8 @@ enum Replayed {
 
 impl Broker {
     pub(super) fn begin_recovery(&mut self) {
-        self.journal.issue(OpKind::List, Pending::List, &mut self.effects);
+        self.journal
+            .issue(OpKind::List, Pending::List, &mut self.effects);
     }
 
     pub(super) fn listed(&mut self, extents: &[LogExtent]) {
@@ -53,7 +54,9 @@ impl Broker {
         if log == CLUSTER_LOG {
             self.load_topics();
         }
-        let Phase::Recovering(recovery) = &mut self.phase else { return };
+        let Phase::Recovering(recovery) = &mut self.phase else {
+            return;
+        };
         recovery.waiting.remove(&log);
         if recovery.waiting.is_empty() {
             self.begin_serving();
@@ -67,7 +70,9 @@ impl Broker {
         for topic in &topics {
             self.open_topic(topic);
         }
-        let Phase::Recovering(recovery) = &mut self.phase else { return };
+        let Phase::Recovering(recovery) = &mut self.phase else {
+            return;
+        };
         let stored = core::mem::take(&mut recovery.stored);
         for log in stored.into_iter().filter(|log| *log != CLUSTER_LOG) {
             if known.contains(&log) {
@@ -77,7 +82,8 @@ impl Broker {
                 self.load(log);
             } else {
                 // Its topic was deleted; the broker stopped before the log was.
-                self.journal.issue(OpKind::DropLog { log }, Pending::Drop, &mut self.effects);
+                self.journal
+                    .issue(OpKind::DropLog { log }, Pending::Drop, &mut self.effects);
             }
         }
     }
@@ -100,7 +106,8 @@ impl Broker {
 
     pub(super) fn recovery_failed(&mut self, what: String) {
         self.phase = Phase::Ended;
-        self.effects.push_back(Effect::Emit(Event::RecoveryFailed(what)));
+        self.effects
+            .push_back(Effect::Emit(Event::RecoveryFailed(what)));
     }
 
     /// Goes on with the coordinator of a log that was read back while serving.
@@ -121,8 +128,11 @@ impl Broker {
 
     /// Topics whose creation did not become durable have no logs either.
     fn drop_unknown_logs(&mut self) {
-        let known: BTreeSet<LogId> =
-            self.metadata.topics().flat_map(|topic| topic.logs()).collect();
+        let known: BTreeSet<LogId> = self
+            .metadata
+            .topics()
+            .flat_map(|topic| topic.logs())
+            .collect();
         let gone: Vec<LogId> = self
             .logs
             .keys()
@@ -151,7 +161,10 @@ impl Broker {
         };
         let at = own.as_ref().map_or(loaded.start, |own| own.at);
         let config = self.log_config(self.topic_name(log));
-        let bare = LoadedLog { checkpoint: own, ..loaded.clone() };
+        let bare = LoadedLog {
+            checkpoint: own,
+            ..loaded.clone()
+        };
         let restored =
             PartitionLog::recover(log, config, &bare).map_err(|error| error.to_string())?;
         let tail = || replay(loaded.batches.iter().filter(move |batch| batch.last >= at));
@@ -169,7 +182,9 @@ impl Broker {
     }
 
     fn topic_name(&self, log: LogId) -> &str {
-        self.metadata.topic_by_id(log.topic).map_or("", |topic| &topic.name)
+        self.metadata
+            .topic_by_id(log.topic)
+            .map_or("", |topic| &topic.name)
     }
 
     /// The transaction coordinator that a log belongs to.
@@ -232,7 +247,8 @@ fn restore_sgc(
         match replayed {
             Replayed::Marker(marker) => sgc.replay_end_transaction_marker(marker),
             Replayed::Record(record, producer) => {
-                sgc.apply(&record, producer).map_err(|error| error.to_string())?;
+                sgc.apply(&record, producer)
+                    .map_err(|error| error.to_string())?;
             }
         }
     }
@@ -245,7 +261,10 @@ fn replay<'a>(batches: impl Iterator<Item = &'a StoredBatch>) -> Result<Vec<Repl
     for batch in batches {
         let damaged = |error| format!("batch at offset {}: {error}", batch.base);
         let header = BatchHeader::parse(&batch.bytes).map_err(damaged)?;
-        let producer = ProducerEpoch { id: header.producer_id, epoch: header.producer_epoch };
+        let producer = ProducerEpoch {
+            id: header.producer_id,
+            epoch: header.producer_epoch,
+        };
         if header.is_control() {
             let control = ControlRecord::of_batch(&batch.bytes).map_err(damaged)?;
             let commit = control.control_type == ControlType::Commit;
@@ -258,7 +277,13 @@ fn replay<'a>(batches: impl Iterator<Item = &'a StoredBatch>) -> Result<Vec<Repl
         for record in RecordIter::new(&batch.bytes).map_err(damaged)? {
             let record = record.map_err(damaged)?;
             let key = record.key.unwrap_or_default();
-            found.push(Replayed::Record(StateRecord { key, value: record.value }, producer));
+            found.push(Replayed::Record(
+                StateRecord {
+                    key,
+                    value: record.value,
+                },
+                producer,
+            ));
         }
     }
     Ok(found)
@@ -280,8 +305,14 @@ fn split_checkpoint(
     let damaged = || "the checkpoint is damaged".to_string();
     let length = state.first_chunk::<4>().ok_or_else(damaged)?;
     let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| damaged())?;
-    let end = length.checked_add(4).filter(|end| *end <= state.len()).ok_or_else(damaged)?;
-    let own = StoredCheckpoint { at: checkpoint.at, state: state.slice(4..end) };
+    let end = length
+        .checked_add(4)
+        .filter(|end| *end <= state.len())
+        .ok_or_else(damaged)?;
+    let own = StoredCheckpoint {
+        at: checkpoint.at,
+        state: state.slice(4..end),
+    };
     Ok((Some(own), decode_records(&state.slice(end..))?))
 }
 
@@ -306,7 +337,10 @@ fn decode_records(batch: &Bytes) -> Result<Vec<StateRecord>, String> {
     records
         .map(|record| {
             let record = record.map_err(|error| error.to_string())?;
-            Ok(StateRecord { key: record.key.unwrap_or_default(), value: record.value })
+            Ok(StateRecord {
+                key: record.key.unwrap_or_default(),
+                value: record.value,
+            })
         })
         .collect()
 }

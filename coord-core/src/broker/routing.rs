@@ -62,8 +62,10 @@ impl Broker {
     /// The log of a share coordinator learns which transaction a stage belongs to, so that a marker
     /// of another one cannot end it.
     fn note_ordinal(&mut self, partition: i32, correlation: u64, ordinal: i64) {
-        let Some(producer_id) =
-            self.sgcs.get(&partition).and_then(|sgc| sgc.staging_producer(correlation))
+        let Some(producer_id) = self
+            .sgcs
+            .get(&partition)
+            .and_then(|sgc| sgc.staging_producer(correlation))
         else {
             return;
         };
@@ -80,7 +82,9 @@ impl Broker {
                 self.produce_verified(envelope.correlation, &response, ordinal, gate);
             }
             Body::ReadShareGroupStateReply { response, pending } => {
-                let Some(leader) = self.leaders.get(&log) else { return };
+                let Some(leader) = self.leaders.get(&log) else {
+                    return;
+                };
                 let Some(group) = leader.reading_group(envelope.correlation).cloned() else {
                     return;
                 };
@@ -132,7 +136,9 @@ impl Broker {
 
     /// Appends the markers that a transaction coordinator sends, and answers it.
     fn mark(&mut self, envelope: Envelope, gate: Option<OpId>) {
-        let Body::WriteTxnMarkers { request, ordinal } = envelope.body else { return };
+        let Body::WriteTxnMarkers { request, ordinal } = envelope.body else {
+            return;
+        };
         let (response, own) = self.write_markers(&request, ordinal);
         let reply = Envelope {
             from: envelope.to,
@@ -184,7 +190,13 @@ impl Broker {
                 ..Default::default()
             });
         }
-        (WriteTxnMarkersResponse { markers: results, ..Default::default() }, gate)
+        (
+            WriteTxnMarkersResponse {
+                markers: results,
+                ..Default::default()
+            },
+            gate,
+        )
     }
 
     fn write_marker(
@@ -194,13 +206,18 @@ impl Broker {
         partition: i32,
         ordinal: i64,
     ) -> Result<Option<OpId>, ErrorCode> {
-        let log_id =
-            self.metadata.log(topic, partition).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+        let log_id = self
+            .metadata
+            .log(topic, partition)
+            .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
         if self.frozen.contains(&log_id) {
             return Err(ErrorCode::NOT_LEADER_OR_FOLLOWER);
         }
         let now = self.now;
-        let log = self.logs.get_mut(&log_id).ok_or(ErrorCode::NOT_LEADER_OR_FOLLOWER)?;
+        let log = self
+            .logs
+            .get_mut(&log_id)
+            .ok_or(ErrorCode::NOT_LEADER_OR_FOLLOWER)?;
         let strict = marker.transaction_version >= 2;
         let outcome = log.append_marker(
             now,
@@ -220,9 +237,14 @@ impl Broker {
             }
         }
         if topic == SHARE_STATE_TOPIC {
-            let producer =
-                ProducerEpoch { id: marker.producer_id, epoch: marker.producer_epoch };
-            let ended = EndMarker { producer, commit: marker.transaction_result };
+            let producer = ProducerEpoch {
+                id: marker.producer_id,
+                epoch: marker.producer_epoch,
+            };
+            let ended = EndMarker {
+                producer,
+                commit: marker.transaction_result,
+            };
             let gate = self.journal.newest(log_id);
             self.with_sgc(partition, gate, |sgc, _, out| {
                 sgc.complete_transaction(ended, strict, out);
@@ -238,8 +260,12 @@ impl Broker {
         gate: Option<OpId>,
         run: impl FnOnce(&mut TxnCoordinator, &mut TxnCtx<'_>, &mut Outbox<TxnReply>),
     ) {
-        let Some(log) = self.metadata.log(TXN_STATE_TOPIC, partition) else { return };
-        let Some(tc) = self.tcs.get_mut(&partition) else { return };
+        let Some(log) = self.metadata.log(TXN_STATE_TOPIC, partition) else {
+            return;
+        };
+        let Some(tc) = self.tcs.get_mut(&partition) else {
+            return;
+        };
         let mut out = Outbox::new();
         let mut ctx = TxnCtx {
             now: self.now,
@@ -250,7 +276,11 @@ impl Broker {
         if let Some(reserved) = self.producer_ids.take_reservation() {
             self.append_cluster(&[Metadata::reserve_producer_ids(reserved)]);
         }
-        self.carry_out(out, later(gate, self.journal.newest(log)), Broker::transaction_reply);
+        self.carry_out(
+            out,
+            later(gate, self.journal.newest(log)),
+            Broker::transaction_reply,
+        );
         self.arm_tc(partition);
     }
 
@@ -261,11 +291,19 @@ impl Broker {
         gate: Option<OpId>,
         run: impl FnOnce(&mut ShareCoordinator, ackord_machine::Now, &mut Outbox<ShareReply>),
     ) {
-        let Some(log) = self.metadata.log(SHARE_STATE_TOPIC, partition) else { return };
-        let Some(sgc) = self.sgcs.get_mut(&partition) else { return };
+        let Some(log) = self.metadata.log(SHARE_STATE_TOPIC, partition) else {
+            return;
+        };
+        let Some(sgc) = self.sgcs.get_mut(&partition) else {
+            return;
+        };
         let mut out = Outbox::new();
         run(sgc, self.now, &mut out);
-        self.carry_out(out, later(gate, self.journal.newest(log)), Broker::share_reply);
+        self.carry_out(
+            out,
+            later(gate, self.journal.newest(log)),
+            Broker::share_reply,
+        );
     }
 
     /// Runs something on the leader of a partition and carries out what it asks for.
@@ -276,7 +314,9 @@ impl Broker {
         gate: Option<OpId>,
         run: impl FnOnce(&mut Leader, LeaderContext<'_>, &mut Outbox<LeaderReply>),
     ) {
-        let Some(data) = self.logs.get(&log) else { return };
+        let Some(data) = self.logs.get(&log) else {
+            return;
+        };
         let settings = self.share_settings(group);
         let ctx = LeaderContext {
             now: self.now,
@@ -299,7 +339,9 @@ impl Broker {
         gate: Option<OpId>,
         run: impl FnOnce(&mut ShareGroup, ackord_machine::Now, &Metadata, &mut Outbox<GroupReply>),
     ) {
-        let Some(group) = self.groups.get_mut(id) else { return };
+        let Some(group) = self.groups.get_mut(id) else {
+            return;
+        };
         let mut out = Outbox::new();
         run(group, self.now, &self.metadata, &mut out);
         let departed = group.take_departed();
@@ -319,7 +361,11 @@ impl Broker {
         let mut gate = gate;
         for output in out.take() {
             match output {
-                Output::Append { log, records, producer } => {
+                Output::Append {
+                    log,
+                    records,
+                    producer,
+                } => {
                     let now = self.now;
                     if let Some(data) = self.logs.get_mut(&log) {
                         let part = data.append_records(now, &records, producer);
@@ -327,7 +373,10 @@ impl Broker {
                     }
                 }
                 Output::Barrier => self.journal.close(&mut self.effects),
-                Output::Reply { ticket, reply: answer } => reply(self, ticket, answer, gate),
+                Output::Reply {
+                    ticket,
+                    reply: answer,
+                } => reply(self, ticket, answer, gate),
                 Output::Send { envelope, chained } => {
                     if chained || self.journal.is_open(gate) {
                         self.inbox.push_back((envelope, gate));
@@ -343,25 +392,40 @@ impl Broker {
     pub(super) fn failed_envelope(&mut self, envelope: Envelope) {
         let body = match envelope.body {
             Body::WriteShareGroupStateReply(mut response) => {
-                for partition in response.results.iter_mut().flat_map(|topic| &mut topic.partitions)
+                for partition in response
+                    .results
+                    .iter_mut()
+                    .flat_map(|topic| &mut topic.partitions)
                 {
                     partition.error_code = ErrorCode::KAFKA_STORAGE_ERROR;
                 }
                 Body::WriteShareGroupStateReply(response)
             }
             Body::InitializeShareGroupStateReply(mut response) => {
-                for partition in response.results.iter_mut().flat_map(|topic| &mut topic.partitions)
+                for partition in response
+                    .results
+                    .iter_mut()
+                    .flat_map(|topic| &mut topic.partitions)
                 {
                     partition.error_code = ErrorCode::KAFKA_STORAGE_ERROR;
                 }
                 Body::InitializeShareGroupStateReply(response)
             }
-            Body::ReadShareGroupStateReply { mut response, pending: _ } => {
-                for partition in response.results.iter_mut().flat_map(|topic| &mut topic.partitions)
+            Body::ReadShareGroupStateReply {
+                mut response,
+                pending: _,
+            } => {
+                for partition in response
+                    .results
+                    .iter_mut()
+                    .flat_map(|topic| &mut topic.partitions)
                 {
                     partition.error_code = ErrorCode::KAFKA_STORAGE_ERROR;
                 }
-                Body::ReadShareGroupStateReply { response, pending: vec![] }
+                Body::ReadShareGroupStateReply {
+                    response,
+                    pending: vec![],
+                }
             }
             // The others are sent again by whoever waits for them.
             _ => return,

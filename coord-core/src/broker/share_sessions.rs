@@ -48,14 +48,20 @@ impl ShareSessions {
             .filter(|(_, session)| session.conn == conn)
             .map(|(key, _)| key.clone())
             .collect();
-        lost.into_iter().filter_map(|(group, member)| self.close(&group, &member)).collect()
+        lost.into_iter()
+            .filter_map(|(group, member)| self.close(&group, &member))
+            .collect()
     }
 
     /// Ends a session.
     pub(super) fn close(&mut self, group: &Str, member: &Str) -> Option<Released> {
         let (group, member) = (group.clone(), member.clone());
         let session = self.sessions.remove(&(group.clone(), member.clone()))?;
-        Some(Released { group, member, logs: session.logs })
+        Some(Released {
+            group,
+            member,
+            logs: session.logs,
+        })
     }
 
     /// Opens a session in place of an older one of the same member. Records of the older one stay
@@ -75,7 +81,15 @@ impl ShareSessions {
         if !self.sessions.contains_key(&key) && self.sessions.len() >= limit {
             return Err(ErrorCode::SHARE_SESSION_LIMIT_REACHED);
         }
-        self.sessions.insert(key, Session { conn, epoch: 1, logs, rotation: 0 });
+        self.sessions.insert(
+            key,
+            Session {
+                conn,
+                epoch: 1,
+                logs,
+                rotation: 0,
+            },
+        );
         Ok(())
     }
 
@@ -91,7 +105,10 @@ impl ShareSessions {
         epoch: i32,
     ) -> Result<(), ErrorCode> {
         let key = (group.clone(), member.clone());
-        let session = self.sessions.get_mut(&key).ok_or(ErrorCode::SHARE_SESSION_NOT_FOUND)?;
+        let session = self
+            .sessions
+            .get_mut(&key)
+            .ok_or(ErrorCode::SHARE_SESSION_NOT_FOUND)?;
         if session.conn != conn {
             return Err(ErrorCode::SHARE_SESSION_NOT_FOUND);
         }

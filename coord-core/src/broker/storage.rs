@@ -3,7 +3,9 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use ackord_machine::{Completion, LoadDetail, LoadedLog, LogId, OpId, OpKind, Outcome, StorageFault};
+use ackord_machine::{
+    Completion, LoadDetail, LoadedLog, LogId, OpId, OpKind, Outcome, StorageFault,
+};
 use ackord_proto::error_code::ErrorCode;
 use bytes::Bytes;
 
@@ -20,7 +22,9 @@ impl Broker {
     /// Takes the end of a storage operation.
     pub(super) fn completed(&mut self, completion: Completion) {
         let Completion { id, outcome } = completion;
-        let Some(pending) = self.journal.take(id) else { return };
+        let Some(pending) = self.journal.take(id) else {
+            return;
+        };
         match (pending, outcome) {
             (Pending::Append(ends), Ok(_)) => self.appended(&ends),
             (Pending::Append(ends), Err(fault)) => self.append_failed(id, &ends, fault),
@@ -29,10 +33,12 @@ impl Broker {
             (Pending::Find(purpose), Ok(Outcome::Found(found))) => self.found(purpose, Ok(found)),
             (Pending::Find(purpose), Err(fault)) => self.found(purpose, Err(fault)),
             (Pending::List, Ok(Outcome::Listed(logs))) => self.listed(&logs),
-            (Pending::List, Err(fault)) => self.recovery_failed(format!("listing the logs: {fault}")),
+            (Pending::List, Err(fault)) => {
+                self.recovery_failed(format!("listing the logs: {fault}"))
+            }
             (Pending::Load(log), Ok(Outcome::Loaded(loaded))) => self.loaded(log, loaded),
             (Pending::Load(log), Err(fault)) => self.load_failed(log, fault),
-            (Pending::Checkpoint(log) , Err(fault)) => {
+            (Pending::Checkpoint(log), Err(fault)) => {
                 // The older checkpoint still holds; the next one covers more.
                 self.warn(format!("checkpoint of {log} failed: {fault}"));
             }
@@ -58,7 +64,9 @@ impl Broker {
 
     /// Lets readers see what is durable now.
     fn advance(&mut self, log_id: LogId, end: i64) {
-        let Some(log) = self.logs.get_mut(&log_id) else { return };
+        let Some(log) = self.logs.get_mut(&log_id) else {
+            return;
+        };
         let before = log.high_watermark();
         let moved = log.durable_to(end);
         if moved.high_watermark {
@@ -104,8 +112,16 @@ impl Broker {
     }
 
     pub(super) fn load(&mut self, log: LogId) {
-        let detail = if self.is_coordinator_log(log) { LoadDetail::Full } else { LoadDetail::Headers };
-        self.journal.issue(OpKind::Load { log, detail }, Pending::Load(log), &mut self.effects);
+        let detail = if self.is_coordinator_log(log) {
+            LoadDetail::Full
+        } else {
+            LoadDetail::Headers
+        };
+        self.journal.issue(
+            OpKind::Load { log, detail },
+            Pending::Load(log),
+            &mut self.effects,
+        );
     }
 
     fn loaded(&mut self, log: LogId, loaded: LoadedLog) {
@@ -131,7 +147,9 @@ impl Broker {
         if matches!(self.phase, Phase::Recovering(_)) {
             return self.recovery_failed(format!("log {log} cannot be read back: {fault}"));
         }
-        self.warn(format!("log {log} cannot be read back: {fault}; trying again"));
+        self.warn(format!(
+            "log {log} cannot be read back: {fault}; trying again"
+        ));
         self.reload_later(log);
     }
 
@@ -195,12 +213,18 @@ impl Broker {
             self.since_checkpoint.remove(&log_id);
             return;
         };
-        let Some((at, state)) = log.checkpoint() else { return };
+        let Some((at, state)) = log.checkpoint() else {
+            return;
+        };
         let keep = self.oldest_needed(log_id).unwrap_or(at).min(at);
         let state = recovery::join_checkpoint(&state, &self.coordinator_snapshot(log_id));
         self.since_checkpoint.remove(&log_id);
         self.journal.issue(
-            OpKind::Checkpoint { log: log_id, at, state },
+            OpKind::Checkpoint {
+                log: log_id,
+                at,
+                state,
+            },
             Pending::Checkpoint(log_id),
             &mut self.effects,
         );
@@ -209,7 +233,10 @@ impl Broker {
             if let Some(log) = self.logs.get_mut(&log_id) {
                 log.trim(keep);
             }
-            let kind = OpKind::Trim { log: log_id, before: keep };
+            let kind = OpKind::Trim {
+                log: log_id,
+                before: keep,
+            };
             self.journal.issue(kind, Pending::Trim, &mut self.effects);
         }
     }

@@ -22,31 +22,42 @@ impl Broker {
         match key {
             TimerKey::Group(_) => DeadlineReason::MemberSession,
             TimerKey::Leader(log) => {
-                let next = self.leaders.get(log).and_then(|leader| leader.next_deadline());
+                let next = self
+                    .leaders
+                    .get(log)
+                    .and_then(|leader| leader.next_deadline());
                 next.map_or(DeadlineReason::AcquisitionLock, |deadline| deadline.reason)
             }
             TimerKey::Reload(_) => DeadlineReason::Retry,
             TimerKey::Tc(partition) => {
                 let next = self.tcs.get(partition).and_then(|tc| tc.next_deadline());
-                next.map_or(DeadlineReason::TransactionTimeout, |deadline| deadline.reason)
+                next.map_or(DeadlineReason::TransactionTimeout, |deadline| {
+                    deadline.reason
+                })
             }
             TimerKey::Wait(_) => DeadlineReason::FetchWait,
         }
     }
 
     pub(super) fn arm_leader(&mut self, log: LogId) {
-        let at = self.leaders.get(&log).and_then(|leader| leader.next_deadline());
-        self.timers.set(TimerKey::Leader(log), at.map(|deadline| deadline.at));
+        let at = self
+            .leaders
+            .get(&log)
+            .and_then(|leader| leader.next_deadline());
+        self.timers
+            .set(TimerKey::Leader(log), at.map(|deadline| deadline.at));
     }
 
     pub(super) fn arm_group(&mut self, id: &Str) {
         let at = self.groups.get(id).and_then(|group| group.next_deadline());
-        self.timers.set(TimerKey::Group(id.clone()), at.map(|deadline| deadline.at));
+        self.timers
+            .set(TimerKey::Group(id.clone()), at.map(|deadline| deadline.at));
     }
 
     pub(super) fn arm_tc(&mut self, partition: i32) {
         let at = self.tcs.get(&partition).and_then(|tc| tc.next_deadline());
-        self.timers.set(TimerKey::Tc(partition), at.map(|deadline| deadline.at));
+        self.timers
+            .set(TimerKey::Tc(partition), at.map(|deadline| deadline.at));
     }
 
     /// Does everything that is due.
@@ -86,7 +97,9 @@ impl Broker {
     fn leader_deadline(&mut self, log: LogId) {
         let state_partitions = self.share_state_partitions();
         let now = self.now;
-        let Some(leader) = self.leaders.get(&log) else { return };
+        let Some(leader) = self.leaders.get(&log) else {
+            return;
+        };
         for group in leader.expired_groups(now.mono) {
             let mut available = false;
             self.with_leader(log, &group, None, |leader, ctx, out| {

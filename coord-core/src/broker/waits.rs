@@ -35,7 +35,14 @@ impl WaitTable {
         for log in &logs {
             self.by_log.entry(*log).or_default().insert(slot);
         }
-        self.waits.insert(slot, Wait { logs, missing, kind });
+        self.waits.insert(
+            slot,
+            Wait {
+                logs,
+                missing,
+                kind,
+            },
+        );
     }
 
     pub(super) fn remove(&mut self, slot: u64) -> Option<WaitKind> {
@@ -53,9 +60,13 @@ impl WaitTable {
 
     /// Counts what came; wakes those that have enough.
     pub(super) fn appended(&mut self, log: LogId, bytes: usize, woken: &mut BTreeSet<u64>) {
-        let Some(slots) = self.by_log.get(&log) else { return };
+        let Some(slots) = self.by_log.get(&log) else {
+            return;
+        };
         for slot in slots {
-            let Some(wait) = self.waits.get_mut(slot) else { continue };
+            let Some(wait) = self.waits.get_mut(slot) else {
+                continue;
+            };
             wait.missing = wait.missing.saturating_sub(bytes);
             if wait.missing == 0 {
                 woken.insert(*slot);

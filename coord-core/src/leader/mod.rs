@@ -17,8 +17,8 @@ use crate::group::state_partition_for;
 use crate::metadata::ShareGroupSettings;
 use crate::outbox::{Outbox, Ticket};
 
-pub use share::ShareLoad;
 use share::Share;
+pub use share::ShareLoad;
 
 /// What a leader answers a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,12 @@ pub struct Leader {
 impl Leader {
     /// Without any share partition yet.
     pub fn new(log: LogId) -> Self {
-        Leader { log, shares: BTreeMap::new(), writes: BTreeMap::new(), last_correlation: 0 }
+        Leader {
+            log,
+            shares: BTreeMap::new(),
+            writes: BTreeMap::new(),
+            last_correlation: 0,
+        }
     }
 
     /// Groups that use the partition.
@@ -105,14 +110,26 @@ impl Leader {
         let Some(partition) = self.shares.get_mut(group).and_then(Share::ready_mut) else {
             let message = "no record of this partition is acquired by the member";
             let code = ErrorCode::INVALID_RECORD_STATE;
-            out.reply(ticket, LeaderReply::Acknowledged { code, message: Some(Str::from(message)) });
+            out.reply(
+                ticket,
+                LeaderReply::Acknowledged {
+                    code,
+                    message: Some(Str::from(message)),
+                },
+            );
             return false;
         };
         match partition.acknowledge(ctx.now.mono, member, ranges) {
             Ok(change) => self.store(ctx, group, change, Some(ticket), out),
             Err(error) => {
                 let message = Some(Str::from(error.message));
-                out.reply(ticket, LeaderReply::Acknowledged { code: error.code, message });
+                out.reply(
+                    ticket,
+                    LeaderReply::Acknowledged {
+                        code: error.code,
+                        message,
+                    },
+                );
                 false
             }
         }
@@ -182,10 +199,19 @@ impl Leader {
             .filter(|(_, write)| *write.group == *group)
             .map(|(correlation, _)| *correlation)
             .collect();
-        for write in given_up.iter().filter_map(|correlation| self.writes.remove(correlation)) {
+        for write in given_up
+            .iter()
+            .filter_map(|correlation| self.writes.remove(correlation))
+        {
             if let Some(ticket) = write.ticket {
                 let code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
-                out.reply(ticket, LeaderReply::Acknowledged { code, message: None });
+                out.reply(
+                    ticket,
+                    LeaderReply::Acknowledged {
+                        code,
+                        message: None,
+                    },
+                );
             }
         }
     }
@@ -193,10 +219,16 @@ impl Leader {
     /// The group's lock that ends first, or the next repetition of an unanswered request.
     pub fn next_deadline(&self) -> Option<Deadline> {
         let locks = self.shares.values().filter_map(Share::next_lock);
-        let locks = locks.map(|at| Deadline { at, reason: DeadlineReason::AcquisitionLock });
+        let locks = locks.map(|at| Deadline {
+            at,
+            reason: DeadlineReason::AcquisitionLock,
+        });
         let reads = self.shares.values().filter_map(Share::retry_at);
         let writes = self.writes.values().map(|write| write.retry_at);
-        let retries = reads.chain(writes).map(|at| Deadline { at, reason: DeadlineReason::Retry });
+        let retries = reads.chain(writes).map(|at| Deadline {
+            at,
+            reason: DeadlineReason::Retry,
+        });
         locks.chain(retries).min()
     }
 
@@ -223,7 +255,12 @@ impl Leader {
         body: Body,
     ) -> Envelope {
         let sgc = state_partition_for(group, self.log.topic, self.log.partition, state_partitions);
-        Envelope { from: Role::Leader(self.log), to: Role::Sgc(sgc), correlation, body }
+        Envelope {
+            from: Role::Leader(self.log),
+            to: Role::Sgc(sgc),
+            correlation,
+            body,
+        }
     }
 
     /// Stores a change with the share coordinator; returns whether records became available.
@@ -248,7 +285,13 @@ impl Leader {
         let envelope = self.envelope(ctx.state_partitions, group, correlation, request);
         let retry_at = persist::retry_at(ctx.now);
         let group = group.clone();
-        let write = persist::Write { group, ticket, refusal, envelope: envelope.clone(), retry_at };
+        let write = persist::Write {
+            group,
+            ticket,
+            refusal,
+            envelope: envelope.clone(),
+            retry_at,
+        };
         self.writes.insert(correlation, write);
         out.send(envelope);
         available

@@ -28,10 +28,16 @@ pub(super) fn retry_at(now: Now) -> MonoTime {
 
 pub(super) fn acknowledged(refusal: Option<AckError>) -> LeaderReply {
     match refusal {
-        None => LeaderReply::Acknowledged { code: ErrorCode::NONE, message: None },
+        None => LeaderReply::Acknowledged {
+            code: ErrorCode::NONE,
+            message: None,
+        },
         Some(error) => {
             let message = Some(Str::from(error.message));
-            LeaderReply::Acknowledged { code: error.code, message }
+            LeaderReply::Acknowledged {
+                code: error.code,
+                message,
+            }
         }
     }
 }
@@ -69,7 +75,12 @@ impl Leader {
             topics: vec![topic],
             ..Default::default()
         };
-        self.envelope(state_partitions, group, correlation, Body::ReadShareGroupState(request))
+        self.envelope(
+            state_partitions,
+            group,
+            correlation,
+            Body::ReadShareGroupState(request),
+        )
     }
 
     pub(super) fn write_request(&self, group: &Str, change: &Change) -> Body {
@@ -103,10 +114,11 @@ impl Leader {
 
     /// The group whose read is answered by `correlation`.
     pub fn reading_group(&self, correlation: u64) -> Option<&Str> {
-        let waits = |share: &Share| {
-            matches!(share.phase, Phase::Reading { correlation: own, .. } if own == correlation)
-        };
-        self.shares.iter().find(|(_, share)| waits(share)).map(|(group, _)| group)
+        let waits = |share: &Share| matches!(share.phase, Phase::Reading { correlation: own, .. } if own == correlation);
+        self.shares
+            .iter()
+            .find(|(_, share)| waits(share))
+            .map(|(group, _)| group)
     }
 
     /// The share coordinator's answer to a read. Stages that waited for it go on.
@@ -118,8 +130,14 @@ impl Leader {
         pending: &[PendingAck],
         out: &mut Outbox<LeaderReply>,
     ) {
-        let result = response.results.iter().flat_map(|topic| &topic.partitions).next();
-        let Some(share) = self.shares.get_mut(group) else { return };
+        let result = response
+            .results
+            .iter()
+            .flat_map(|topic| &topic.partitions)
+            .next();
+        let Some(share) = self.shares.get_mut(group) else {
+            return;
+        };
         let Some(result) = result.filter(|result| result.error_code == ErrorCode::NONE) else {
             let code = result.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |result| result.error_code);
             let code = leader_code(code);
@@ -128,24 +146,41 @@ impl Leader {
             self.refuse_stages(stages, code, out);
             return;
         };
-        let chosen = (result.start_offset < 0).then(|| match ctx.settings.offset_reset {
+        let chosen = (result.start_offset < 0).then_some(match ctx.settings.offset_reset {
             OffsetReset::Earliest => ctx.log_start,
             OffsetReset::Latest => ctx.high_watermark,
         });
         let start = chosen.unwrap_or(result.start_offset);
-        let batches: Vec<StateBatch> = result.state_batches.iter().filter_map(state_batch).collect();
+        let batches: Vec<StateBatch> = result
+            .state_batches
+            .iter()
+            .filter_map(state_batch)
+            .collect();
         let config = ctx.settings.partition_config();
         let mut partition = SharePartition::load(config, start, &batches, pending);
         for resolve in core::mem::take(&mut share.resolves) {
             let (epoch, strict) = (resolve.marker_epoch, resolve.strict);
-            partition.resolve(ctx.now.mono, resolve.producer_id, epoch, strict, resolve.commit);
+            partition.resolve(
+                ctx.now.mono,
+                resolve.producer_id,
+                epoch,
+                strict,
+                resolve.commit,
+            );
         }
         let trimmed = partition.archive_below(ctx.log_start);
-        share.phase = Phase::Ready { partition, state_epoch: result.state_epoch };
+        share.phase = Phase::Ready {
+            partition,
+            state_epoch: result.state_epoch,
+        };
         let stages = core::mem::take(&mut share.stages);
         if chosen.is_some() && trimmed.is_empty() {
             // Without this a restart would choose again and skip what came meanwhile.
-            let change = Change { start_offset: start, start_moved: true, ..Change::default() };
+            let change = Change {
+                start_offset: start,
+                start_moved: true,
+                ..Change::default()
+            };
             self.store(ctx, group, change, None, out);
         }
         self.store(ctx, group, trimmed, None, out);
@@ -163,7 +198,11 @@ impl Leader {
         out: &mut Outbox<LeaderReply>,
     ) -> Option<Str> {
         let write = self.writes.remove(&correlation)?;
-        let result = response.results.iter().flat_map(|topic| &topic.partitions).next();
+        let result = response
+            .results
+            .iter()
+            .flat_map(|topic| &topic.partitions)
+            .next();
         let code = result.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |result| result.error_code);
         if code == ErrorCode::NONE {
             if let Some(ticket) = write.ticket {
@@ -173,7 +212,13 @@ impl Leader {
         }
         if let Some(ticket) = write.ticket {
             let message = result.and_then(|result| result.error_message.clone());
-            out.reply(ticket, LeaderReply::Acknowledged { code: leader_code(code), message });
+            out.reply(
+                ticket,
+                LeaderReply::Acknowledged {
+                    code: leader_code(code),
+                    message,
+                },
+            );
         }
         self.forget(&write.group, out);
         Some(write.group)
@@ -181,13 +226,20 @@ impl Leader {
 
     /// Sends again what was not answered in time.
     pub fn retry(&mut self, now: Now, state_partitions: i32, out: &mut Outbox<LeaderReply>) {
-        for write in self.writes.values_mut().filter(|write| write.retry_at <= now.mono) {
+        for write in self
+            .writes
+            .values_mut()
+            .filter(|write| write.retry_at <= now.mono)
+        {
             write.retry_at = retry_at(now);
             out.send(write.envelope.clone());
         }
         let mut late = Vec::new();
         for (group, share) in &mut self.shares {
-            if let Phase::Reading { correlation, retry_at: at } = &mut share.phase
+            if let Phase::Reading {
+                correlation,
+                retry_at: at,
+            } = &mut share.phase
                 && *at <= now.mono
             {
                 *at = retry_at(now);

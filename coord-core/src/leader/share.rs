@@ -30,14 +30,27 @@ pub(super) struct Share {
 #[derive(Debug)]
 pub(super) enum Phase {
     Failed(ErrorCode),
-    Reading { correlation: u64, retry_at: MonoTime },
-    Ready { partition: SharePartition, state_epoch: i32 },
+    Reading {
+        correlation: u64,
+        retry_at: MonoTime,
+    },
+    Ready {
+        partition: SharePartition,
+        state_epoch: i32,
+    },
 }
 
 impl Share {
     pub(super) fn reading(correlation: u64, retry_at: MonoTime) -> Self {
-        let phase = Phase::Reading { correlation, retry_at };
-        Share { phase, stages: Vec::new(), resolves: Vec::new() }
+        let phase = Phase::Reading {
+            correlation,
+            retry_at,
+        };
+        Share {
+            phase,
+            stages: Vec::new(),
+            resolves: Vec::new(),
+        }
     }
 
     pub(super) fn ready(&self) -> Option<&SharePartition> {

@@ -21,7 +21,9 @@ impl Leader {
         envelope: Envelope,
         out: &mut Outbox<LeaderReply>,
     ) {
-        let Body::StageShareAcks(request) = &envelope.body else { return };
+        let Body::StageShareAcks(request) = &envelope.body else {
+            return;
+        };
         let group = request.group.clone();
         let verdict = match self.load(ctx, &group, out) {
             ShareLoad::Failed(code) => refused(code),
@@ -32,12 +34,22 @@ impl Leader {
                 return;
             }
             ShareLoad::Ready(partition) => {
-                let StageShareAcks { owner, member, ranges, member_error, .. } = request;
+                let StageShareAcks {
+                    owner,
+                    member,
+                    ranges,
+                    member_error,
+                    ..
+                } = request;
                 partition.stage(ctx.now.mono, member.as_ref(), *owner, *member_error, ranges)
             }
         };
         let state_epoch = self.shares.get(&group).map_or(0, Share::state_epoch);
-        let reply = StageShareAcksReply { verdict, state_epoch, leader_epoch: LEADER_EPOCH };
+        let reply = StageShareAcksReply {
+            verdict,
+            state_epoch,
+            leader_epoch: LEADER_EPOCH,
+        };
         out.send_chained(self.answer(envelope, reply));
     }
 
@@ -49,7 +61,11 @@ impl Leader {
     ) {
         for stage in stages {
             let verdict = refused(code);
-            let reply = StageShareAcksReply { verdict, state_epoch: 0, leader_epoch: LEADER_EPOCH };
+            let reply = StageShareAcksReply {
+                verdict,
+                state_epoch: 0,
+                leader_epoch: LEADER_EPOCH,
+            };
             out.send_chained(self.answer(stage, reply));
         }
     }
@@ -65,12 +81,10 @@ impl Leader {
 
     /// Ends what a transaction held. Returns whether records became available. The share
     /// coordinator has stored the outcome already.
-    pub fn resolve(
-        &mut self,
-        ctx: LeaderContext<'_>,
-        resolve: ResolveShareAcks,
-    ) -> bool {
-        let Some(share) = self.shares.get_mut(&resolve.group) else { return false };
+    pub fn resolve(&mut self, ctx: LeaderContext<'_>, resolve: ResolveShareAcks) -> bool {
+        let Some(share) = self.shares.get_mut(&resolve.group) else {
+            return false;
+        };
         match &mut share.phase {
             Phase::Failed(_) => false,
             Phase::Reading { .. } => {
@@ -78,7 +92,13 @@ impl Leader {
                 false
             }
             Phase::Ready { partition, .. } => {
-                let ResolveShareAcks { producer_id, marker_epoch, strict, commit, .. } = resolve;
+                let ResolveShareAcks {
+                    producer_id,
+                    marker_epoch,
+                    strict,
+                    commit,
+                    ..
+                } = resolve;
                 let change =
                     partition.resolve(ctx.now.mono, producer_id, marker_epoch, strict, commit);
                 change.available_again
@@ -89,5 +109,9 @@ impl Leader {
 
 fn refused(code: ErrorCode) -> StageVerdict {
     let message = Str::from("the share partition cannot be loaded; abort and try again");
-    StageVerdict::Refused { code, message, whole_request: false }
+    StageVerdict::Refused {
+        code,
+        message,
+        whole_request: false,
+    }
 }

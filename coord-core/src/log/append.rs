@@ -10,6 +10,7 @@ use bytes::Bytes;
 use super::batch::{self, BatchFacts, BatchKind};
 use super::partition_log::PartitionLog;
 use super::producer_state::{MarkerFit, Sequenced};
+use super::topic_policy;
 use crate::outbox::{ProducerEpoch, StateRecord};
 
 /// What the transaction coordinator said about the batch that comes with it.
@@ -56,6 +57,8 @@ pub struct AppendError {
     pub code: ErrorCode,
     /// Why, for the error message.
     pub reason: String,
+    /// The record that is wrong, by its place in the batch, where it is a single one.
+    pub record: Option<i32>,
 }
 
 impl fmt::Display for AppendError {
@@ -110,6 +113,7 @@ impl PartitionLog {
             ));
         }
         let header = batch::validate(batch)?;
+        topic_policy::check(&self.config, now.wall, &header, batch)?;
         let mut facts = BatchFacts::at(&header, self.end);
         if facts.producer_id >= 0 {
             let from_zero = txn == TxnCheck::Version2 && facts.kind == BatchKind::Transactional;
@@ -222,5 +226,6 @@ pub(super) fn refuse(code: ErrorCode, reason: impl Into<String>) -> AppendError 
     AppendError {
         code,
         reason: reason.into(),
+        record: None,
     }
 }

@@ -19,6 +19,7 @@ mod read;
 mod recover;
 mod tail;
 mod timestamps;
+mod topic_policy;
 mod transactions;
 
 #[cfg(test)]

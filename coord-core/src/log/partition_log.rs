@@ -23,6 +23,12 @@ pub struct LogConfig {
     pub producer_id_expiration_ms: i64,
     /// `message.timestamp.type`: `true` for `LogAppendTime`, `false` for `CreateTime`.
     pub timestamp_type_append: bool,
+    /// `message.timestamp.after.max.ms`: how far ahead of the broker's clock a record may be.
+    pub timestamp_after_max_ms: i64,
+    /// `message.timestamp.before.max.ms`: how far behind it.
+    pub timestamp_before_max_ms: i64,
+    /// The topic is compacted, so a record needs a key.
+    pub keys_required: bool,
 }
 
 impl Default for LogConfig {
@@ -32,6 +38,9 @@ impl Default for LogConfig {
             tail_bytes: 4 << 20,
             producer_id_expiration_ms: 86_400_000,
             timestamp_type_append: false,
+            timestamp_after_max_ms: 3_600_000,
+            timestamp_before_max_ms: i64::MAX,
+            keys_required: false,
         }
     }
 }

@@ -20,7 +20,12 @@ pub struct BrokerConfig {
 impl Default for BrokerConfig {
     fn default() -> Self {
         let (values, unknown) = (BTreeMap::new(), Vec::new());
-        BrokerConfig { values, unknown, host: "127.0.0.1".to_string(), port: 9092 }
+        BrokerConfig {
+            values,
+            unknown,
+            host: "127.0.0.1".to_string(),
+            port: 9092,
+        }
     }
 }
 
@@ -55,7 +60,9 @@ impl BrokerConfig {
         if text.is_empty() {
             return Ok(());
         }
-        let bare = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
+        let bare = text
+            .split_once("://")
+            .map_or(text.as_str(), |(_, rest)| rest);
         let parsed = bare.rsplit_once(':').and_then(|(host, port)| {
             let port = port.parse::<u16>().ok()?;
             (!host.is_empty()).then(|| (host.to_string(), i32::from(port)))
@@ -132,7 +139,10 @@ impl BrokerConfig {
         let low = format!("group.share.min.{suffix}");
         let high = format!("group.share.max.{suffix}");
         config_def::find(BROKER_CONFIGS, &low)?;
-        Some(GroupBounds { low: self.number(&low), high: self.number(&high) })
+        Some(GroupBounds {
+            low: self.number(&low),
+            high: self.number(&high),
+        })
     }
 }
 
@@ -142,7 +152,11 @@ mod tests {
 
     #[test]
     fn later_values_win_and_unknown_names_are_reported() {
-        let pairs = [("num.partitions", "3"), ("zookeeper.connect", "x"), ("num.partitions", "4")];
+        let pairs = [
+            ("num.partitions", "3"),
+            ("zookeeper.connect", "x"),
+            ("num.partitions", "4"),
+        ];
         let config = BrokerConfig::from_pairs(pairs).unwrap();
         assert_eq!(config.int("num.partitions"), 4);
         assert_eq!(config.unknown(), ["zookeeper.connect"]);
@@ -152,7 +166,10 @@ mod tests {
     #[test]
     fn a_bad_value_is_refused_with_its_name() {
         let error = BrokerConfig::from_pairs([("num.partitions", "0")]).unwrap_err();
-        assert!(error.contains("num.partitions") && error.contains("at least 1"), "{error}");
+        assert!(
+            error.contains("num.partitions") && error.contains("at least 1"),
+            "{error}"
+        );
         assert!(BrokerConfig::from_pairs([("advertised.listeners", "nowhere")]).is_err());
     }
 

@@ -116,15 +116,18 @@ impl Metadata {
     /// The log of a partition, by topic name.
     pub fn log(&self, name: &str, partition: i32) -> Option<LogId> {
         let topic = self.topics.get(name)?;
-        (0..topic.partitions)
-            .contains(&partition)
-            .then_some(LogId { topic: topic.id, partition })
+        (0..topic.partitions).contains(&partition).then_some(LogId {
+            topic: topic.id,
+            partition,
+        })
     }
 
     /// What was set for a topic or group; see [`resource`].
     pub fn configs(&self, resource_type: i8, name: &str) -> &BTreeMap<Str, Str> {
         static NONE: BTreeMap<Str, Str> = BTreeMap::new();
-        self.configs.get(&(resource_type, Str::from(name))).unwrap_or(&NONE)
+        self.configs
+            .get(&(resource_type, Str::from(name)))
+            .unwrap_or(&NONE)
     }
 
     /// The first producer id that is not reserved.
@@ -134,13 +137,20 @@ impl Metadata {
 
     /// Record that names the cluster.
     pub fn name_cluster(cluster_id: &Str) -> StateRecord {
-        let value = ClusterValue { cluster_id: cluster_id.clone(), ..Default::default() };
+        let value = ClusterValue {
+            cluster_id: cluster_id.clone(),
+            ..Default::default()
+        };
         record(&ClusterKey { reserved: 0 }, Some(&value))
     }
 
     /// Record that creates a topic.
     pub fn create_topic(name: &Str, topic_id: Uuid, partitions: i32) -> StateRecord {
-        let value = TopicValue { topic_id, partitions, ..Default::default() };
+        let value = TopicValue {
+            topic_id,
+            partitions,
+            ..Default::default()
+        };
         record(&TopicKey { name: name.clone() }, Some(&value))
     }
 
@@ -156,16 +166,24 @@ impl Metadata {
         name: &Str,
         value: Option<&Str>,
     ) -> StateRecord {
-        let key =
-            ConfigKey { resource_type, resource_name: resource_name.clone(), name: name.clone() };
-        let value =
-            value.map(|value| ConfigValue { value: value.clone(), ..Default::default() });
+        let key = ConfigKey {
+            resource_type,
+            resource_name: resource_name.clone(),
+            name: name.clone(),
+        };
+        let value = value.map(|value| ConfigValue {
+            value: value.clone(),
+            ..Default::default()
+        });
         record(&key, value.as_ref())
     }
 
     /// Record that reserves all producer ids below `next_producer_id`.
     pub fn reserve_producer_ids(next_producer_id: i64) -> StateRecord {
-        let value = ProducerIdsValue { next_producer_id, ..Default::default() };
+        let value = ProducerIdsValue {
+            next_producer_id,
+            ..Default::default()
+        };
         record(&ProducerIdsKey { reserved: 0 }, Some(&value))
     }
 
@@ -209,10 +227,21 @@ impl Metadata {
             self.partitions -= usize::try_from(old.partitions).unwrap_or_default();
         }
         match value {
-            Some(TopicValue { topic_id: id, partitions, .. }) => {
+            Some(TopicValue {
+                topic_id: id,
+                partitions,
+                ..
+            }) => {
                 self.partitions += usize::try_from(partitions).unwrap_or_default();
                 self.names.insert(id, name.clone());
-                self.topics.insert(name.clone(), Topic { name, id, partitions });
+                self.topics.insert(
+                    name.clone(),
+                    Topic {
+                        name,
+                        id,
+                        partitions,
+                    },
+                );
             }
             None => {
                 self.configs.remove(&(resource::TOPIC, name));
@@ -224,7 +253,10 @@ impl Metadata {
         let resource = (key.resource_type, key.resource_name);
         match value {
             Some(value) => {
-                self.configs.entry(resource).or_default().insert(key.name, value);
+                self.configs
+                    .entry(resource)
+                    .or_default()
+                    .insert(key.name, value);
             }
             None => {
                 if let Some(configs) = self.configs.get_mut(&resource) {
@@ -243,11 +275,14 @@ impl Metadata {
             .topics
             .values()
             .map(|topic| Metadata::create_topic(&topic.name, topic.id, topic.partitions));
-        let configs = self.configs.iter().flat_map(|((resource_type, resource_name), configs)| {
-            configs.iter().map(move |(name, value)| {
-                Metadata::set_config(*resource_type, resource_name, name, Some(value))
-            })
-        });
+        let configs = self
+            .configs
+            .iter()
+            .flat_map(|((resource_type, resource_name), configs)| {
+                configs.iter().map(move |(name, value)| {
+                    Metadata::set_config(*resource_type, resource_name, name, Some(value))
+                })
+            });
         let head = [
             Metadata::name_cluster(&self.cluster_id),
             Metadata::reserve_producer_ids(self.next_producer_id),
@@ -259,7 +294,10 @@ impl Metadata {
 impl Topics for Metadata {
     fn topic(&self, name: &str) -> Option<TopicInfo> {
         let topic = self.topics.get(name).filter(|topic| !topic.is_internal())?;
-        Some(TopicInfo { id: topic.id, partitions: topic.partitions })
+        Some(TopicInfo {
+            id: topic.id,
+            partitions: topic.partitions,
+        })
     }
 
     fn version(&self) -> u64 {
@@ -270,7 +308,11 @@ impl Topics for Metadata {
 impl Participants for Metadata {
     fn role(&self, topic: &str, partition: i32) -> Option<Role> {
         let log = self.log(topic, partition)?;
-        Some(if topic == SHARE_STATE_TOPIC { Role::Sgc(partition) } else { Role::Leader(log) })
+        Some(if topic == SHARE_STATE_TOPIC {
+            Role::Sgc(partition)
+        } else {
+            Role::Leader(log)
+        })
     }
 }
 
@@ -285,8 +327,18 @@ mod tests {
             Metadata::name_cluster(&Str::from("kluster")),
             Metadata::create_topic(&orders, Uuid([7; 16]), 3),
             Metadata::create_topic(&copies, Uuid([8; 16]), 1),
-            Metadata::set_config(resource::TOPIC, &orders, &Str::from("retention.ms"), Some(&Str::from("1"))),
-            Metadata::set_config(resource::GROUP, &orders, &Str::from("share.auto.offset.reset"), Some(&Str::from("earliest"))),
+            Metadata::set_config(
+                resource::TOPIC,
+                &orders,
+                &Str::from("retention.ms"),
+                Some(&Str::from("1")),
+            ),
+            Metadata::set_config(
+                resource::GROUP,
+                &orders,
+                &Str::from("share.auto.offset.reset"),
+                Some(&Str::from("earliest")),
+            ),
             Metadata::reserve_producer_ids(1000),
             Metadata::delete_topic(&copies),
         ] {
@@ -311,7 +363,9 @@ mod tests {
         let mut metadata = filled();
         assert_eq!(metadata.partitions(), 3);
         assert_eq!(metadata.topic_by_id(Uuid([8; 16])), None);
-        metadata.apply(&Metadata::delete_topic(&Str::from("orders"))).unwrap();
+        metadata
+            .apply(&Metadata::delete_topic(&Str::from("orders")))
+            .unwrap();
         assert!(metadata.configs(resource::TOPIC, "orders").is_empty());
         assert_eq!(metadata.configs(resource::GROUP, "orders").len(), 1);
         assert_eq!(metadata.log("orders", 0), None);

@@ -86,9 +86,12 @@ impl ConfigDef {
     /// # Errors
     /// A sentence in the form of Kafka's `INVALID_CONFIG` answers.
     pub fn check(&self, value: &str) -> Result<(), String> {
-        self.kind
-            .check(value)
-            .map_err(|why| format!("Invalid value {value} for configuration {}: {why}", self.name))
+        self.kind.check(value).map_err(|why| {
+            format!(
+                "Invalid value {value} for configuration {}: {why}",
+                self.name
+            )
+        })
     }
 }
 
@@ -98,7 +101,11 @@ pub fn find(defs: &'static [ConfigDef], name: &str) -> Option<&'static ConfigDef
 }
 
 const fn def(name: &'static str, default: &'static str, kind: ConfigKind) -> ConfigDef {
-    ConfigDef { name, default, kind }
+    ConfigDef {
+        name,
+        default,
+        kind,
+    }
 }
 
 const BIG: i64 = i64::MAX;
@@ -118,17 +125,41 @@ pub const TOPIC_CONFIGS: &[ConfigDef] = &[
     def("compression.zstd.level", "3", ConfigKind::Int(-131_072, 22)),
     def("delete.retention.ms", "86400000", ConfigKind::Long(0, BIG)),
     def("file.delete.delay.ms", "60000", ConfigKind::Long(0, BIG)),
-    def("flush.messages", "9223372036854775807", ConfigKind::Long(1, BIG)),
+    def(
+        "flush.messages",
+        "9223372036854775807",
+        ConfigKind::Long(1, BIG),
+    ),
     def("flush.ms", "9223372036854775807", ConfigKind::Long(0, BIG)),
-    def("follower.replication.throttled.replicas", "", ConfigKind::List),
+    def(
+        "follower.replication.throttled.replicas",
+        "",
+        ConfigKind::List,
+    ),
     def("index.interval.bytes", "4096", ConfigKind::Int(0, INT)),
-    def("leader.replication.throttled.replicas", "", ConfigKind::List),
+    def(
+        "leader.replication.throttled.replicas",
+        "",
+        ConfigKind::List,
+    ),
     def("local.retention.bytes", "-2", ConfigKind::Long(-2, BIG)),
     def("local.retention.ms", "-2", ConfigKind::Long(-2, BIG)),
-    def("max.compaction.lag.ms", "9223372036854775807", ConfigKind::Long(1, BIG)),
+    def(
+        "max.compaction.lag.ms",
+        "9223372036854775807",
+        ConfigKind::Long(1, BIG),
+    ),
     def("max.message.bytes", "1048588", ConfigKind::Int(0, INT)),
-    def("message.timestamp.after.max.ms", "3600000", ConfigKind::Long(0, BIG)),
-    def("message.timestamp.before.max.ms", "9223372036854775807", ConfigKind::Long(0, BIG)),
+    def(
+        "message.timestamp.after.max.ms",
+        "3600000",
+        ConfigKind::Long(0, BIG),
+    ),
+    def(
+        "message.timestamp.before.max.ms",
+        "9223372036854775807",
+        ConfigKind::Long(0, BIG),
+    ),
     def(
         "message.timestamp.type",
         "CreateTime",
@@ -143,23 +174,55 @@ pub const TOPIC_CONFIGS: &[ConfigDef] = &[
     def("remote.storage.enable", "false", ConfigKind::Boolean),
     def("retention.bytes", "-1", ConfigKind::Long(-1, BIG)),
     def("retention.ms", "604800000", ConfigKind::Long(-1, BIG)),
-    def("segment.bytes", "1073741824", ConfigKind::Int(1_048_576, INT)),
+    def(
+        "segment.bytes",
+        "1073741824",
+        ConfigKind::Int(1_048_576, INT),
+    ),
     def("segment.index.bytes", "10485760", ConfigKind::Int(4, INT)),
     def("segment.jitter.ms", "0", ConfigKind::Long(0, BIG)),
     def("segment.ms", "604800000", ConfigKind::Long(1, BIG)),
-    def("unclean.leader.election.enable", "false", ConfigKind::Boolean),
+    def(
+        "unclean.leader.election.enable",
+        "false",
+        ConfigKind::Boolean,
+    ),
 ];
 
 /// Configurations of a share group (KIP-932, KIP-1240). The defaults of most are those of the
 /// broker.
 pub const GROUP_CONFIGS: &[ConfigDef] = &[
-    def("share.auto.offset.reset", "latest", ConfigKind::OneOf(&["earliest", "latest"])),
+    def(
+        "share.auto.offset.reset",
+        "latest",
+        ConfigKind::OneOf(&["earliest", "latest"]),
+    ),
     def("share.delivery.count.limit", "5", ConfigKind::Int(2, INT)),
-    def("share.heartbeat.interval.ms", "5000", ConfigKind::Int(1, INT)),
-    def("share.isolation.level", "read_uncommitted", ConfigKind::OneOf(ISOLATION)),
-    def("share.partition.max.record.locks", "2000", ConfigKind::Int(100, INT)),
-    def("share.record.lock.duration.ms", "30000", ConfigKind::Int(1000, INT)),
-    def("share.renew.acknowledge.enable", "true", ConfigKind::Boolean),
+    def(
+        "share.heartbeat.interval.ms",
+        "5000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "share.isolation.level",
+        "read_uncommitted",
+        ConfigKind::OneOf(ISOLATION),
+    ),
+    def(
+        "share.partition.max.record.locks",
+        "2000",
+        ConfigKind::Int(100, INT),
+    ),
+    def(
+        "share.record.lock.duration.ms",
+        "30000",
+        ConfigKind::Int(1000, INT),
+    ),
+    def(
+        "share.renew.acknowledge.enable",
+        "true",
+        ConfigKind::Boolean,
+    ),
     def("share.session.timeout.ms", "45000", ConfigKind::Int(1, INT)),
 ];
 
@@ -169,33 +232,121 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
     def("auto.create.topics.enable", "true", ConfigKind::Boolean),
     def("broker.id", "1", ConfigKind::Int(0, INT)),
     def("fetch.max.bytes", "57671680", ConfigKind::Int(1024, INT)),
-    def("group.share.delivery.count.limit", "5", ConfigKind::Int(2, 10)),
-    def("group.share.heartbeat.interval.ms", "5000", ConfigKind::Int(1, INT)),
-    def("group.share.max.delivery.count.limit", "10", ConfigKind::Int(5, 25)),
-    def("group.share.max.heartbeat.interval.ms", "15000", ConfigKind::Int(1, INT)),
-    def("group.share.max.partition.max.record.locks", "4000", ConfigKind::Int(100, 10_000)),
-    def("group.share.max.record.lock.duration.ms", "60000", ConfigKind::Int(1000, 3_600_000)),
-    def("group.share.max.session.timeout.ms", "60000", ConfigKind::Int(1, INT)),
-    def("group.share.max.share.sessions", "2000", ConfigKind::Int(1, INT)),
+    def(
+        "group.share.delivery.count.limit",
+        "5",
+        ConfigKind::Int(2, 10),
+    ),
+    def(
+        "group.share.heartbeat.interval.ms",
+        "5000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.share.max.delivery.count.limit",
+        "10",
+        ConfigKind::Int(5, 25),
+    ),
+    def(
+        "group.share.max.heartbeat.interval.ms",
+        "15000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.share.max.partition.max.record.locks",
+        "4000",
+        ConfigKind::Int(100, 10_000),
+    ),
+    def(
+        "group.share.max.record.lock.duration.ms",
+        "60000",
+        ConfigKind::Int(1000, 3_600_000),
+    ),
+    def(
+        "group.share.max.session.timeout.ms",
+        "60000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.share.max.share.sessions",
+        "2000",
+        ConfigKind::Int(1, INT),
+    ),
     def("group.share.max.size", "200", ConfigKind::Int(1, 1000)),
-    def("group.share.min.delivery.count.limit", "2", ConfigKind::Int(2, 10)),
-    def("group.share.min.heartbeat.interval.ms", "5000", ConfigKind::Int(1, INT)),
-    def("group.share.min.partition.max.record.locks", "100", ConfigKind::Int(100, 10_000)),
-    def("group.share.min.record.lock.duration.ms", "15000", ConfigKind::Int(1000, 30_000)),
-    def("group.share.min.session.timeout.ms", "45000", ConfigKind::Int(1, INT)),
-    def("group.share.partition.max.record.locks", "2000", ConfigKind::Int(100, 10_000)),
-    def("group.share.record.lock.duration.ms", "30000", ConfigKind::Int(1000, 3_600_000)),
-    def("group.share.session.timeout.ms", "45000", ConfigKind::Int(1, INT)),
+    def(
+        "group.share.min.delivery.count.limit",
+        "2",
+        ConfigKind::Int(2, 10),
+    ),
+    def(
+        "group.share.min.heartbeat.interval.ms",
+        "5000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.share.min.partition.max.record.locks",
+        "100",
+        ConfigKind::Int(100, 10_000),
+    ),
+    def(
+        "group.share.min.record.lock.duration.ms",
+        "15000",
+        ConfigKind::Int(1000, 30_000),
+    ),
+    def(
+        "group.share.min.session.timeout.ms",
+        "45000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.share.partition.max.record.locks",
+        "2000",
+        ConfigKind::Int(100, 10_000),
+    ),
+    def(
+        "group.share.record.lock.duration.ms",
+        "30000",
+        ConfigKind::Int(1000, 3_600_000),
+    ),
+    def(
+        "group.share.session.timeout.ms",
+        "45000",
+        ConfigKind::Int(1, INT),
+    ),
     def("max.connections", "20000", ConfigKind::Int(0, INT)),
     def("message.max.bytes", "1048588", ConfigKind::Int(0, INT)),
     def("node.id", "1", ConfigKind::Int(0, INT)),
     def("num.partitions", "1", ConfigKind::Int(1, INT)),
-    def("producer.id.expiration.ms", "86400000", ConfigKind::Int(1, INT)),
-    def("share.coordinator.snapshot.update.records.per.snapshot", "500", ConfigKind::Int(0, 500)),
-    def("share.coordinator.state.topic.num.partitions", "50", ConfigKind::Int(1, INT)),
-    def("socket.request.max.bytes", "104857600", ConfigKind::Int(1, INT)),
-    def("transaction.max.timeout.ms", "900000", ConfigKind::Int(1, INT)),
-    def("transaction.state.log.num.partitions", "50", ConfigKind::Int(1, INT)),
+    def(
+        "producer.id.expiration.ms",
+        "86400000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "share.coordinator.snapshot.update.records.per.snapshot",
+        "500",
+        ConfigKind::Int(0, 500),
+    ),
+    def(
+        "share.coordinator.state.topic.num.partitions",
+        "50",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "socket.request.max.bytes",
+        "104857600",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "transaction.max.timeout.ms",
+        "900000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "transaction.state.log.num.partitions",
+        "50",
+        ConfigKind::Int(1, INT),
+    ),
 ];
 
 #[cfg(test)]

@@ -87,7 +87,10 @@ pub(super) fn record<K: RecordKey, V: RecordValue>(key: &K, value: Option<&V>) -
     let key = encode_key(key);
     let value = value.map(|value| encode_value(value, 0));
     debug_assert!(key.is_ok() && value.as_ref().is_none_or(|value| value.is_ok()));
-    StateRecord { key: key.unwrap_or_default(), value: value.map(Result::unwrap_or_default) }
+    StateRecord {
+        key: key.unwrap_or_default(),
+        value: value.map(Result::unwrap_or_default),
+    }
 }
 
 /// Record type of a key.

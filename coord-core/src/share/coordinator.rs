@@ -90,7 +90,10 @@ impl ShareCoordinator {
             ShareRecord::Snapshot(key, state) => self.replace(key, Some(state)),
             ShareRecord::Tombstone(key) => self.replace(key, None),
             ShareRecord::Update(key, update) => {
-                let state = self.states.entry(key.clone()).or_insert_with(|| update.alone());
+                let state = self
+                    .states
+                    .entry(key.clone())
+                    .or_insert_with(|| update.alone());
                 match producer {
                     Some(producer) => {
                         for range in update.staged_by(producer) {
@@ -131,7 +134,10 @@ impl ShareCoordinator {
 
     /// Records that give an equal coordinator when applied to an empty one.
     pub fn snapshot(&self, now: Now) -> Vec<StateRecord> {
-        self.states.iter().map(|(key, state)| records::snapshot(key, state, now.wall)).collect()
+        self.states
+            .iter()
+            .map(|(key, state)| records::snapshot(key, state, now.wall))
+            .collect()
     }
 
     /// Writes what `change` makes of a state: an update, or a snapshot where enough updates came.
@@ -142,7 +148,9 @@ impl ShareCoordinator {
         mut update: records::ShareUpdate,
         out: &mut Outbox<ShareReply>,
     ) {
-        let Some(state) = self.states.get(key) else { return };
+        let Some(state) = self.states.get(key) else {
+            return;
+        };
         update.snapshot_epoch = state.snapshot_epoch;
         let record = if state.updates + 1 > self.config.updates_per_snapshot {
             let mut next = state.clone();
@@ -170,16 +178,11 @@ impl ShareCoordinator {
     }
 
     /// Takes a message from another machine.
-    pub fn handle_envelope(
-        &mut self,
-        now: Now,
-        envelope: Envelope,
-        out: &mut Outbox<ShareReply>,
-    ) {
+    pub fn handle_envelope(&mut self, now: Now, envelope: Envelope, out: &mut Outbox<ShareReply>) {
         let body = match envelope.body {
-            Body::InitializeShareGroupState(request) => Body::InitializeShareGroupStateReply(
-                self.initialize_all(now, &request, out),
-            ),
+            Body::InitializeShareGroupState(request) => {
+                Body::InitializeShareGroupStateReply(self.initialize_all(now, &request, out))
+            }
             Body::ReadShareGroupState(request) => {
                 let (response, pending) = self.read_all(&request);
                 Body::ReadShareGroupStateReply { response, pending }
@@ -190,7 +193,10 @@ impl ShareCoordinator {
             Body::DeleteShareGroupState(request) => {
                 Body::DeleteShareGroupStateReply(self.delete_all(&request, out))
             }
-            Body::AddPartitionsToTxnReply { response, ordinal: _ } => {
+            Body::AddPartitionsToTxnReply {
+                response,
+                ordinal: _,
+            } => {
                 self.verified(envelope.correlation, &response, out);
                 return;
             }
@@ -210,8 +216,12 @@ impl ShareCoordinator {
             | Body::WriteTxnMarkersReply(_) => return,
         };
         let correlation = envelope.correlation;
-        let answer =
-            Envelope { from: Role::Sgc(self.partition), to: envelope.from, correlation, body };
+        let answer = Envelope {
+            from: Role::Sgc(self.partition),
+            to: envelope.from,
+            correlation,
+            body,
+        };
         // Whatever a leader makes of a write it passes on only when the write is durable.
         match answer.body {
             Body::WriteShareGroupStateReply(_) => out.send_chained(answer),

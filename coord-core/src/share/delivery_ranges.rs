@@ -29,7 +29,9 @@ pub struct DeliveryRanges {
 impl DeliveryRanges {
     /// First offset, last offset and delivery of each range.
     pub fn iter(&self) -> impl Iterator<Item = (i64, i64, Delivery)> + '_ {
-        self.ranges.iter().map(|(first, (last, delivery))| (*first, *last, *delivery))
+        self.ranges
+            .iter()
+            .map(|(first, (last, delivery))| (*first, *last, *delivery))
     }
 
     /// No ranges.
@@ -92,7 +94,9 @@ impl DeliveryRanges {
         let total = self
             .iter()
             .filter(|(_, _, delivery)| delivery.is_terminal())
-            .fold(0_i64, |sum, (first, last, _)| sum.saturating_add((last - first).saturating_add(1)));
+            .fold(0_i64, |sum, (first, last, _)| {
+                sum.saturating_add((last - first).saturating_add(1))
+            });
         i32::try_from(total).unwrap_or(i32::MAX)
     }
 
@@ -110,7 +114,11 @@ impl DeliveryRanges {
 
     /// Joins equal neighbours from the range before `first` to the one after `last`.
     fn join(&mut self, first: i64, last: i64) {
-        let from = self.ranges.range(..first).next_back().map_or(first, |(first, _)| *first);
+        let from = self
+            .ranges
+            .range(..first)
+            .next_back()
+            .map_or(first, |(first, _)| *first);
         let upto = last.saturating_add(1);
         let mut current: Option<(i64, i64, Delivery)> = None;
         let touched: Vec<(i64, i64, Delivery)> = self
@@ -120,7 +128,9 @@ impl DeliveryRanges {
             .collect();
         for (first, last, delivery) in touched {
             match current {
-                Some((start, end, same)) if same == delivery && end.checked_add(1) == Some(first) => {
+                Some((start, end, same))
+                    if same == delivery && end.checked_add(1) == Some(first) =>
+                {
                     self.ranges.remove(&first);
                     self.ranges.insert(start, (last, delivery));
                     current = Some((start, last, delivery));
@@ -141,7 +151,10 @@ mod tests {
     fn delivery(code: usize) -> Option<Delivery> {
         match code {
             0 => None,
-            code => Some(Delivery { count: 1 + ((code - 1) / 3) as i16, state: STATES[(code - 1) % 3] }),
+            code => Some(Delivery {
+                count: 1 + ((code - 1) / 3) as i16,
+                state: STATES[(code - 1) % 3],
+            }),
         }
     }
 
@@ -150,8 +163,9 @@ mod tests {
     #[test]
     fn merging_ranges_equals_merging_each_offset() {
         for world in 0..7_usize.pow(4) {
-            let offsets: Vec<Option<Delivery>> =
-                (0..4).map(|i| delivery(world / 7_usize.pow(i) % 7)).collect();
+            let offsets: Vec<Option<Delivery>> = (0..4)
+                .map(|i| delivery(world / 7_usize.pow(i) % 7))
+                .collect();
             let mut before = DeliveryRanges::default();
             for (offset, state) in offsets.iter().enumerate() {
                 if let Some(state) = state {
@@ -180,7 +194,10 @@ mod tests {
         let mut offsets = vec![None; 4];
         for (first, last, delivery) in ranges.iter() {
             for offset in first..=last {
-                assert!(offsets[offset as usize].replace(delivery).is_none(), "overlap");
+                assert!(
+                    offsets[offset as usize].replace(delivery).is_none(),
+                    "overlap"
+                );
             }
         }
         offsets
@@ -189,7 +206,10 @@ mod tests {
     fn assert_minimal(ranges: &DeliveryRanges) {
         let all: Vec<_> = ranges.iter().collect();
         for pair in all.windows(2) {
-            assert!(pair[0].1 + 1 != pair[1].0 || pair[0].2 != pair[1].2, "{all:?}");
+            assert!(
+                pair[0].1 + 1 != pair[1].0 || pair[0].2 != pair[1].2,
+                "{all:?}"
+            );
         }
     }
 
@@ -209,7 +229,10 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_offset_space_do_not_overflow() {
-        let archived = Delivery { count: i16::MAX, state: 4 };
+        let archived = Delivery {
+            count: i16::MAX,
+            state: 4,
+        };
         let mut ranges = DeliveryRanges::default();
         ranges.merge(0, i64::MAX, archived);
         ranges.merge(i64::MAX, i64::MAX, archived);

@@ -9,10 +9,9 @@ mod stage;
 mod state;
 mod transaction;
 
-
 pub use coordinator::{ShareCoordinator, ShareCoordinatorConfig, ShareReply};
 pub use delivery_ranges::{Delivery, DeliveryRanges};
 pub use records::CorruptShareRecord;
 pub use stage::StageCommand;
-pub use transaction::EndMarker;
 pub use state::{ShareKey, ShareState};
+pub use transaction::EndMarker;

@@ -40,18 +40,23 @@ impl ShareCoordinator {
             ..Default::default()
         };
         if data.partition < 0 || data.state_epoch < 0 || data.start_offset < -1 {
-            return answer((ErrorCode::INVALID_REQUEST, "negative partition, epoch or offset"));
+            return answer((
+                ErrorCode::INVALID_REQUEST,
+                "negative partition, epoch or offset",
+            ));
         }
         if let Some(state) = self.states.get(key) {
             if state.state_epoch > data.state_epoch {
-                return answer((ErrorCode::FENCED_STATE_EPOCH, "a newer state epoch is stored"));
+                return answer((
+                    ErrorCode::FENCED_STATE_EPOCH,
+                    "a newer state epoch is stored",
+                ));
             }
             if !state.pending.is_empty() {
                 return answer(PENDING);
             }
         }
-        let state =
-            ShareState::initial(data.state_epoch, data.start_offset, now.wall.as_millis());
+        let state = ShareState::initial(data.state_epoch, data.start_offset, now.wall.as_millis());
         self.append_snapshot(key, &state, now.wall, out);
         answer((ErrorCode::NONE, ""))
     }
@@ -65,7 +70,10 @@ impl ShareCoordinator {
         out: &mut Outbox<ShareReply>,
     ) -> initialize::PartitionResult {
         if self.states.contains_key(key) {
-            return initialize::PartitionResult { partition: data.partition, ..Default::default() };
+            return initialize::PartitionResult {
+                partition: data.partition,
+                ..Default::default()
+            };
         }
         self.initialize(now, key, data, out)
     }
@@ -87,20 +95,25 @@ impl ShareCoordinator {
             (result, Vec::new())
         };
         let Some(state) = self.states.get(key) else {
-            return refuse(ErrorCode::INVALID_REQUEST, "the share partition is not initialised");
+            return refuse(
+                ErrorCode::INVALID_REQUEST,
+                "the share partition is not initialised",
+            );
         };
         if data.leader_epoch < state.leader_epoch {
-            return refuse(ErrorCode::FENCED_LEADER_EPOCH, "a newer leader epoch is stored");
+            return refuse(
+                ErrorCode::FENCED_LEADER_EPOCH,
+                "a newer leader epoch is stored",
+            );
         }
-        let batch = |(first_offset, last_offset, delivery): (i64, i64, Delivery)| {
-            read::StateBatch {
+        let batch =
+            |(first_offset, last_offset, delivery): (i64, i64, Delivery)| read::StateBatch {
                 first_offset,
                 last_offset,
                 delivery_state: delivery.state,
                 delivery_count: delivery.count,
                 ..Default::default()
-            }
-        };
+            };
         let result = read::PartitionResult {
             partition: data.partition,
             state_epoch: state.state_epoch,
@@ -135,16 +148,25 @@ impl ShareCoordinator {
 
     fn check_write(&self, key: &ShareKey, data: &write::PartitionData) -> Result<(), Refusal> {
         let Some(state) = self.states.get(key) else {
-            return Err((ErrorCode::INVALID_REQUEST, "the share partition is not initialised"));
+            return Err((
+                ErrorCode::INVALID_REQUEST,
+                "the share partition is not initialised",
+            ));
         };
         if data.partition < 0 || data.leader_epoch < 0 || data.state_epoch < 0 {
             return Err((ErrorCode::INVALID_REQUEST, "negative partition or epoch"));
         }
         if data.leader_epoch < state.leader_epoch {
-            return Err((ErrorCode::FENCED_LEADER_EPOCH, "a newer leader epoch is stored"));
+            return Err((
+                ErrorCode::FENCED_LEADER_EPOCH,
+                "a newer leader epoch is stored",
+            ));
         }
         if data.state_epoch < state.state_epoch {
-            return Err((ErrorCode::FENCED_STATE_EPOCH, "a newer state epoch is stored"));
+            return Err((
+                ErrorCode::FENCED_STATE_EPOCH,
+                "a newer state epoch is stored",
+            ));
         }
         let valid = |batch: &write::StateBatch| {
             batch.first_offset >= 0
@@ -168,19 +190,29 @@ impl ShareCoordinator {
         if self.states.contains_key(key) {
             self.append(alloc::vec![records::tombstone(key)], None, out);
         }
-        delete::PartitionResult { partition, ..Default::default() }
+        delete::PartitionResult {
+            partition,
+            ..Default::default()
+        }
     }
 
     /// Forgets all share partitions of a deleted partition; markers find nothing there any more.
     pub fn delete_topic(&mut self, log: LogId, out: &mut Outbox<ShareReply>) {
         let gone = |key: &&ShareKey| key.topic == log.topic && key.partition == log.partition;
-        let tombstones = self.states.keys().filter(gone).map(records::tombstone).collect();
+        let tombstones = self
+            .states
+            .keys()
+            .filter(gone)
+            .map(records::tombstone)
+            .collect();
         self.append(tombstones, None, out);
     }
 
     /// Whether a transaction holds records of the share partition.
     pub fn has_pending(&self, key: &ShareKey) -> bool {
-        self.states.get(key).is_some_and(|state| !state.pending.is_empty())
+        self.states
+            .get(key)
+            .is_some_and(|state| !state.pending.is_empty())
     }
 
     fn append_snapshot(
@@ -207,9 +239,16 @@ impl ShareCoordinator {
                 partitions.push(self.initialize_once(now, &key, data, out));
             }
             let topic_id = topic.topic_id;
-            results.push(initialize::InitializeStateResult { topic_id, partitions, ..Default::default() });
+            results.push(initialize::InitializeStateResult {
+                topic_id,
+                partitions,
+                ..Default::default()
+            });
         }
-        InitializeShareGroupStateResponse { results, ..Default::default() }
+        InitializeShareGroupStateResponse {
+            results,
+            ..Default::default()
+        }
     }
 
     pub(super) fn read_all(
@@ -227,9 +266,19 @@ impl ShareCoordinator {
                 all_pending.extend(pending);
             }
             let topic_id = topic.topic_id;
-            results.push(read::ReadStateResult { topic_id, partitions, ..Default::default() });
+            results.push(read::ReadStateResult {
+                topic_id,
+                partitions,
+                ..Default::default()
+            });
         }
-        (ReadShareGroupStateResponse { results, ..Default::default() }, all_pending)
+        (
+            ReadShareGroupStateResponse {
+                results,
+                ..Default::default()
+            },
+            all_pending,
+        )
     }
 
     pub(super) fn write_all(
@@ -246,9 +295,16 @@ impl ShareCoordinator {
                 partitions.push(self.write_state(now, &key, data, out));
             }
             let topic_id = topic.topic_id;
-            results.push(write::WriteStateResult { topic_id, partitions, ..Default::default() });
+            results.push(write::WriteStateResult {
+                topic_id,
+                partitions,
+                ..Default::default()
+            });
         }
-        WriteShareGroupStateResponse { results, ..Default::default() }
+        WriteShareGroupStateResponse {
+            results,
+            ..Default::default()
+        }
     }
 
     pub(super) fn delete_all(
@@ -264,9 +320,16 @@ impl ShareCoordinator {
                 partitions.push(self.delete(&key, data.partition, out));
             }
             let topic_id = topic.topic_id;
-            results.push(delete::DeleteStateResult { topic_id, partitions, ..Default::default() });
+            results.push(delete::DeleteStateResult {
+                topic_id,
+                partitions,
+                ..Default::default()
+            });
         }
-        DeleteShareGroupStateResponse { results, ..Default::default() }
+        DeleteShareGroupStateResponse {
+            results,
+            ..Default::default()
+        }
     }
 }
 
@@ -277,5 +340,9 @@ pub(crate) const PENDING: Refusal = (
 );
 
 fn key(group: &Str, topic: ackord_proto::uuid::Uuid, partition: i32) -> ShareKey {
-    ShareKey { group: group.clone(), topic, partition }
+    ShareKey {
+        group: group.clone(),
+        topic,
+        partition,
+    }
 }

@@ -105,14 +105,22 @@ impl ShareUpdate {
         state.leader_epoch = state.leader_epoch.max(self.leader_epoch);
         state.updates += 1;
         for batch in &self.batches {
-            let delivery = Delivery { count: batch.delivery_count, state: batch.delivery_state };
-            state.deliveries.merge(batch.first_offset, batch.last_offset, delivery);
+            let delivery = Delivery {
+                count: batch.delivery_count,
+                state: batch.delivery_state,
+            };
+            state
+                .deliveries
+                .merge(batch.first_offset, batch.last_offset, delivery);
         }
         state.advance(self.start_offset);
     }
 
     pub(super) fn staged_by(&self, producer: ProducerEpoch) -> impl Iterator<Item = PendingAck> {
-        let owner = TxnOwner { producer_id: producer.id, producer_epoch: producer.epoch };
+        let owner = TxnOwner {
+            producer_id: producer.id,
+            producer_epoch: producer.epoch,
+        };
         self.batches.iter().map(move |batch| pending(batch, owner))
     }
 }
@@ -138,7 +146,11 @@ pub(super) fn decode(record: &StateRecord) -> Result<ShareRecord, CorruptShareRe
             ShareRecord::Tombstone(from_snapshot_key(key))
         }
         ShareGroupStateRecord::ShareUpdate(key, value) => {
-            let key = ShareKey { group: key.group_id, topic: key.topic_id, partition: key.partition };
+            let key = ShareKey {
+                group: key.group_id,
+                topic: key.topic_id,
+                partition: key.partition,
+            };
             match value {
                 Some(value) => ShareRecord::Update(key, update_of(value)),
                 None => ShareRecord::Tombstone(key),
@@ -151,7 +163,11 @@ pub(super) fn decode(record: &StateRecord) -> Result<ShareRecord, CorruptShareRe
 }
 
 fn from_snapshot_key(key: ShareSnapshotKey) -> ShareKey {
-    ShareKey { group: key.group_id, topic: key.topic_id, partition: key.partition }
+    ShareKey {
+        group: key.group_id,
+        topic: key.topic_id,
+        partition: key.partition,
+    }
 }
 
 fn update_of(value: ShareUpdateValue) -> ShareUpdate {
@@ -170,9 +186,18 @@ fn state_of(value: &ShareSnapshotValue) -> ShareState {
     for batch in &value.state_batches {
         if batch.delivery_state == TX_PENDING {
             let (producer_id, producer_epoch) = (batch.producer_id, batch.producer_epoch);
-            staged.push(pending(batch, TxnOwner { producer_id, producer_epoch }));
+            staged.push(pending(
+                batch,
+                TxnOwner {
+                    producer_id,
+                    producer_epoch,
+                },
+            ));
         } else {
-            let delivery = Delivery { count: batch.delivery_count, state: batch.delivery_state };
+            let delivery = Delivery {
+                count: batch.delivery_count,
+                state: batch.delivery_state,
+            };
             deliveries.merge(batch.first_offset, batch.last_offset, delivery);
         }
     }
@@ -189,13 +214,16 @@ fn state_of(value: &ShareSnapshotValue) -> ShareState {
 }
 
 pub(super) fn snapshot(key: &ShareKey, state: &ShareState, now: WallTime) -> StateRecord {
-    let delivered = state.deliveries.iter().map(|(first_offset, last_offset, delivery)| StateBatch {
-        first_offset,
-        last_offset,
-        delivery_state: delivery.state,
-        delivery_count: delivery.count,
-        ..Default::default()
-    });
+    let delivered = state
+        .deliveries
+        .iter()
+        .map(|(first_offset, last_offset, delivery)| StateBatch {
+            first_offset,
+            last_offset,
+            delivery_state: delivery.state,
+            delivery_count: delivery.count,
+            ..Default::default()
+        });
     let pending = state.pending.iter().map(|range| StateBatch {
         first_offset: range.first_offset,
         last_offset: range.last_offset,
@@ -217,11 +245,17 @@ pub(super) fn snapshot(key: &ShareKey, state: &ShareState, now: WallTime) -> Sta
         state_batches: delivered.chain(pending).collect(),
         ..Default::default()
     };
-    StateRecord { key: snapshot_key(key), value: Some(bytes_of(encode_value(&value, 0))) }
+    StateRecord {
+        key: snapshot_key(key),
+        value: Some(bytes_of(encode_value(&value, 0))),
+    }
 }
 
 pub(super) fn tombstone(key: &ShareKey) -> StateRecord {
-    StateRecord { key: snapshot_key(key), value: None }
+    StateRecord {
+        key: snapshot_key(key),
+        value: None,
+    }
 }
 
 pub(super) fn update(key: &ShareKey, update: &ShareUpdate) -> StateRecord {
@@ -237,7 +271,6 @@ pub(super) fn update(key: &ShareKey, update: &ShareUpdate) -> StateRecord {
         group_id: key.group.clone(),
         topic_id: key.topic,
         partition: key.partition,
-        ..Default::default()
     };
     StateRecord {
         key: bytes_of(encode_key(&key)),
@@ -250,7 +283,6 @@ fn snapshot_key(key: &ShareKey) -> Bytes {
         group_id: key.group.clone(),
         topic_id: key.topic,
         partition: key.partition,
-        ..Default::default()
     }))
 }
 

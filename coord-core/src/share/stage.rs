@@ -69,16 +69,34 @@ impl ShareCoordinator {
     pub fn stage(&mut self, ticket: Ticket, command: StageCommand, out: &mut Outbox<ShareReply>) {
         self.stages.last_correlation += 1;
         let correlation = self.stages.last_correlation;
-        let tc = partition_for_id(&command.transactional_id, self.config.transaction_partitions);
+        let tc = partition_for_id(
+            &command.transactional_id,
+            self.config.transaction_partitions,
+        );
         let body = Body::AddPartitionsToTxn(self.verification(&command));
-        self.stages.open.insert(correlation, Stage { ticket, command, too_late: false });
+        self.stages.open.insert(
+            correlation,
+            Stage {
+                ticket,
+                command,
+                too_late: false,
+            },
+        );
         let from = Role::Sgc(self.partition);
-        out.send_chained(Envelope { from, to: Role::Tc(tc), correlation, body });
+        out.send_chained(Envelope {
+            from,
+            to: Role::Tc(tc),
+            correlation,
+            body,
+        });
     }
 
     /// The producer of a stage under way.
     pub fn staging_producer(&self, correlation: u64) -> Option<i64> {
-        self.stages.open.get(&correlation).map(|stage| stage.command.owner.producer_id)
+        self.stages
+            .open
+            .get(&correlation)
+            .map(|stage| stage.command.owner.producer_id)
     }
 
     fn verification(&self, command: &StageCommand) -> AddPartitionsToTxnRequest {
@@ -95,7 +113,10 @@ impl ShareCoordinator {
             topics: alloc::vec![topic],
             ..Default::default()
         };
-        AddPartitionsToTxnRequest { transactions: alloc::vec![transaction], ..Default::default() }
+        AddPartitionsToTxnRequest {
+            transactions: alloc::vec![transaction],
+            ..Default::default()
+        }
     }
 
     /// The transaction coordinator's verdict.
@@ -105,7 +126,9 @@ impl ShareCoordinator {
         response: &AddPartitionsToTxnResponse,
         out: &mut Outbox<ShareReply>,
     ) {
-        let Some(stage) = self.stages.open.get(&correlation) else { return };
+        let Some(stage) = self.stages.open.get(&correlation) else {
+            return;
+        };
         let code = verdict(response);
         if code != ErrorCode::NONE {
             let whole = code != ErrorCode::INVALID_TXN_STATE;
@@ -116,7 +139,10 @@ impl ShareCoordinator {
             return self.end_too_late(correlation, out);
         }
         let command = &stage.command;
-        let log = LogId { topic: command.key.topic, partition: command.key.partition };
+        let log = LogId {
+            topic: command.key.topic,
+            partition: command.key.partition,
+        };
         let body = Body::StageShareAcks(StageShareAcks {
             group: command.key.group.clone(),
             owner: command.owner,
@@ -125,7 +151,12 @@ impl ShareCoordinator {
             member_error: command.member_error,
         });
         let from = Role::Sgc(self.partition);
-        out.send_chained(Envelope { from, to: Role::Leader(log), correlation, body });
+        out.send_chained(Envelope {
+            from,
+            to: Role::Leader(log),
+            correlation,
+            body,
+        });
     }
 
     /// The leader's verdict.
@@ -135,9 +166,15 @@ impl ShareCoordinator {
         reply: StageShareAcksReply,
         out: &mut Outbox<ShareReply>,
     ) {
-        let Some(stage) = self.stages.open.get(&correlation) else { return };
+        let Some(stage) = self.stages.open.get(&correlation) else {
+            return;
+        };
         match reply.verdict {
-            StageVerdict::Refused { code, message, whole_request } => {
+            StageVerdict::Refused {
+                code,
+                message,
+                whole_request,
+            } => {
                 self.end(correlation, code, Some(message), whole_request, out);
             }
             StageVerdict::Repeated => self.end(correlation, ErrorCode::NONE, None, false, out),
@@ -149,8 +186,15 @@ impl ShareCoordinator {
                 let (key, owner) = (stage.command.key.clone(), stage.command.owner);
                 let mut update = ShareUpdate::of_stage(reply.leader_epoch, &ranges);
                 update.snapshot_epoch = self.state(&key).map_or(0, |state| state.snapshot_epoch);
-                let producer = ProducerEpoch { id: owner.producer_id, epoch: owner.producer_epoch };
-                self.append(alloc::vec![records::update(&key, &update)], Some(producer), out);
+                let producer = ProducerEpoch {
+                    id: owner.producer_id,
+                    epoch: owner.producer_epoch,
+                };
+                self.append(
+                    alloc::vec![records::update(&key, &update)],
+                    Some(producer),
+                    out,
+                );
                 self.end(correlation, ErrorCode::NONE, None, false, out);
             }
         }
@@ -158,11 +202,16 @@ impl ShareCoordinator {
 
     /// Has the leader free what it held for a stage that came too late.
     fn give_back(&self, correlation: u64, out: &mut Outbox<ShareReply>) {
-        let Some(stage) = self.stages.open.get(&correlation) else { return };
+        let Some(stage) = self.stages.open.get(&correlation) else {
+            return;
+        };
         let (key, owner) = (&stage.command.key, stage.command.owner);
         out.send(Envelope {
             from: Role::Sgc(self.partition),
-            to: Role::Leader(LogId { topic: key.topic, partition: key.partition }),
+            to: Role::Leader(LogId {
+                topic: key.topic,
+                partition: key.partition,
+            }),
             correlation,
             body: Body::ResolveShareAcks(ResolveShareAcks {
                 group: key.group.clone(),
@@ -176,7 +225,13 @@ impl ShareCoordinator {
 
     fn end_too_late(&mut self, correlation: u64, out: &mut Outbox<ShareReply>) {
         let message = Str::from("the transaction ended before the acknowledgements arrived");
-        self.end(correlation, ErrorCode::INVALID_TXN_STATE, Some(message), false, out);
+        self.end(
+            correlation,
+            ErrorCode::INVALID_TXN_STATE,
+            Some(message),
+            false,
+            out,
+        );
     }
 
     fn end(
@@ -188,7 +243,14 @@ impl ShareCoordinator {
         out: &mut Outbox<ShareReply>,
     ) {
         if let Some(stage) = self.stages.open.remove(&correlation) {
-            out.reply(stage.ticket, ShareReply::Staged { code, message, whole_request });
+            out.reply(
+                stage.ticket,
+                ShareReply::Staged {
+                    code,
+                    message,
+                    whole_request,
+                },
+            );
         }
     }
 }
@@ -204,5 +266,7 @@ fn verdict(response: &AddPartitionsToTxnResponse) -> ErrorCode {
         .flat_map(|transaction| &transaction.topic_results)
         .flat_map(|topic| &topic.results_by_partition)
         .next();
-    partition.map_or(ErrorCode::INVALID_TXN_STATE, |result| result.partition_error_code)
+    partition.map_or(ErrorCode::INVALID_TXN_STATE, |result| {
+        result.partition_error_code
+    })
 }

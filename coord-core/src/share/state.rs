@@ -81,9 +81,17 @@ impl ShareState {
         self.pending = kept;
         let ended: Vec<PendingAck> = ended;
         for range in ended {
-            let state = if commit { committed_state(range.acknowledge_type) } else { 0 };
-            let delivery = Delivery { count: range.delivery_count, state };
-            self.deliveries.merge(range.first_offset, range.last_offset, delivery);
+            let state = if commit {
+                committed_state(range.acknowledge_type)
+            } else {
+                0
+            };
+            let delivery = Delivery {
+                count: range.delivery_count,
+                state,
+            };
+            self.deliveries
+                .merge(range.first_offset, range.last_offset, delivery);
         }
         self.advance(self.start_offset);
     }

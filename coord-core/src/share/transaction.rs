@@ -20,9 +20,15 @@ impl ShareCoordinator {
     pub fn replay_end_transaction_marker(&mut self, marker: EndMarker) {
         let producer = marker.producer;
         for key in self.by_producer.remove(&producer.id).unwrap_or_default() {
-            let Some(state) = self.states.get_mut(&key) else { continue };
+            let Some(state) = self.states.get_mut(&key) else {
+                continue;
+            };
             state.complete(producer.id, producer.epoch, marker.commit);
-            if state.pending.iter().any(|range| range.owner.producer_id == producer.id) {
+            if state
+                .pending
+                .iter()
+                .any(|range| range.owner.producer_id == producer.id)
+            {
                 self.by_producer.entry(producer.id).or_default().insert(key);
             }
         }
@@ -31,12 +37,24 @@ impl ShareCoordinator {
     /// Ends a transaction live: as in replay, and every leader that holds records for it is told as
     /// soon as the marker is durable. Stages of the transaction that are still under way come too
     /// late.
-    pub fn complete_transaction(&mut self, marker: EndMarker, strict: bool, out: &mut Outbox<ShareReply>) {
+    pub fn complete_transaction(
+        &mut self,
+        marker: EndMarker,
+        strict: bool,
+        out: &mut Outbox<ShareReply>,
+    ) {
         self.stages.cancel(marker.producer);
-        let keys = self.by_producer.get(&marker.producer.id).cloned().unwrap_or_default();
+        let keys = self
+            .by_producer
+            .get(&marker.producer.id)
+            .cloned()
+            .unwrap_or_default();
         self.replay_end_transaction_marker(marker);
         for key in keys {
-            let log = LogId { topic: key.topic, partition: key.partition };
+            let log = LogId {
+                topic: key.topic,
+                partition: key.partition,
+            };
             out.send(Envelope {
                 from: Role::Sgc(self.partition),
                 to: Role::Leader(log),

@@ -52,7 +52,11 @@ impl AddPartitionsGather {
                 ..Default::default()
             };
         }
-        let topics = self.results.into_iter().next().map(|result| result.topic_results);
+        let topics = self
+            .results
+            .into_iter()
+            .next()
+            .map(|result| result.topic_results);
         AddPartitionsToTxnResponse {
             results_by_topic_v3_and_below: topics.unwrap_or_default(),
             ..Default::default()
@@ -79,10 +83,17 @@ impl Broker {
         let mut missing = Missing::default();
         // One more than there are, so that no answer leaves before all were asked.
         (0..=transactions.len()).for_each(|_| missing.one_more());
-        let gather = AddPartitionsGather { version, results, missing };
+        let gather = AddPartitionsGather {
+            version,
+            results,
+            missing,
+        };
         self.gathers.insert(slot, Gather::AddPartitions(gather));
         for (part, transaction) in transactions.into_iter().enumerate() {
-            let ticket = Ticket { slot, part: u32::try_from(part).unwrap_or(u32::MAX) };
+            let ticket = Ticket {
+                slot,
+                part: u32::try_from(part).unwrap_or(u32::MAX),
+            };
             self.add_partitions_of(ticket, version, transaction);
         }
         self.finish_add_partitions(slot, u32::MAX, ErrorCode::NONE);
@@ -113,7 +124,9 @@ impl Broker {
             producer_epoch: transaction.producer_epoch,
             partitions: partitions_of(&transaction.topics),
         };
-        self.with_tc(tc, None, |tc, ctx, out| tc.add_partitions(ctx.now, ticket, request, out));
+        self.with_tc(tc, None, |tc, ctx, out| {
+            tc.add_partitions(ctx.now, ticket, request, out)
+        });
     }
 
     /// Whether the partitions are in the transaction, without adding any.
@@ -137,7 +150,13 @@ impl Broker {
         let verdicts: Vec<Vec<ErrorCode>> = transaction
             .topics
             .iter()
-            .map(|topic| topic.partitions.iter().map(|index| verdict(&topic.name, *index)).collect())
+            .map(|topic| {
+                topic
+                    .partitions
+                    .iter()
+                    .map(|index| verdict(&topic.name, *index))
+                    .collect()
+            })
             .collect();
         if let Some(Gather::AddPartitions(gather)) = self.gathers.get_mut(&ticket.slot)
             && let Some(result) = gather.results.get_mut(ticket.part as usize)
@@ -158,16 +177,24 @@ impl Broker {
         topics: &[AddPartitionsToTxnTopic],
     ) -> bool {
         let exists = |topic: &str, index| self.metadata.log(topic, index).is_some();
-        if partitions_of(topics).iter().all(|(topic, index)| exists(topic, *index)) {
+        if partitions_of(topics)
+            .iter()
+            .all(|(topic, index)| exists(topic, *index))
+        {
             return false;
         }
         let Some(Gather::AddPartitions(gather)) = self.gathers.get_mut(&ticket.slot) else {
             return true;
         };
-        let Some(result) = gather.results.get_mut(ticket.part as usize) else { return true };
+        let Some(result) = gather.results.get_mut(ticket.part as usize) else {
+            return true;
+        };
         for topic in &mut result.topic_results {
             for partition in &mut topic.results_by_partition {
-                let known = self.metadata.log(&topic.name, partition.partition_index).is_some();
+                let known = self
+                    .metadata
+                    .log(&topic.name, partition.partition_index)
+                    .is_some();
                 partition.partition_error_code = match known {
                     true => ErrorCode::OPERATION_NOT_ATTEMPTED,
                     false => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
@@ -191,7 +218,12 @@ impl Broker {
 fn partitions_of(topics: &[AddPartitionsToTxnTopic]) -> Vec<(Str, i32)> {
     topics
         .iter()
-        .flat_map(|topic| topic.partitions.iter().map(|index| (topic.name.clone(), *index)))
+        .flat_map(|topic| {
+            topic
+                .partitions
+                .iter()
+                .map(|index| (topic.name.clone(), *index))
+        })
         .collect()
 }
 

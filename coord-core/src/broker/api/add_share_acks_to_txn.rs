@@ -27,7 +27,10 @@ impl AddShareAcksGather {
     /// Errors of producer and transaction are those of the whole request.
     pub(in crate::broker) fn into_response(self, error: ErrorCode) -> AddShareAcksToTxnResponse {
         if error != ErrorCode::NONE {
-            return AddShareAcksToTxnResponse { error_code: error, ..Default::default() };
+            return AddShareAcksToTxnResponse {
+                error_code: error,
+                ..Default::default()
+            };
         }
         respond(&self.topics, |_, _| ErrorCode::NONE)
     }
@@ -49,7 +52,10 @@ fn respond(
             .collect(),
         ..Default::default()
     };
-    AddShareAcksToTxnResponse { topics: topics.iter().map(topic).collect(), ..Default::default() }
+    AddShareAcksToTxnResponse {
+        topics: topics.iter().map(topic).collect(),
+        ..Default::default()
+    }
 }
 
 fn merged(topics: &[AddShareAcksToTxnTopic]) -> BTreeMap<Str, Vec<i32>> {
@@ -68,12 +74,16 @@ impl Broker {
         let topics = merged(&request.topics);
         if request.group_id.is_empty() {
             let error_code = ErrorCode::INVALID_GROUP_ID;
-            let response = AddShareAcksToTxnResponse { error_code, ..Default::default() };
+            let response = AddShareAcksToTxnResponse {
+                error_code,
+                ..Default::default()
+            };
             return self.respond(slot, response, None);
         }
         let exists = |topic: &str, index| self.metadata.log(topic, index).is_some();
-        let all_exist =
-            topics.iter().all(|(name, indexes)| indexes.iter().all(|index| exists(name, *index)));
+        let all_exist = topics
+            .iter()
+            .all(|(name, indexes)| indexes.iter().all(|index| exists(name, *index)));
         if !all_exist {
             let response = respond(&topics, |name, index| match exists(name, index) {
                 true => ErrorCode::OPERATION_NOT_ATTEMPTED,
@@ -86,7 +96,10 @@ impl Broker {
         let tc = partition_for_id(&request.transactional_id, self.transaction_partitions());
         if self.is_tc_frozen(tc) {
             let error_code = ErrorCode::COORDINATOR_LOAD_IN_PROGRESS;
-            let response = AddShareAcksToTxnResponse { error_code, ..Default::default() };
+            let response = AddShareAcksToTxnResponse {
+                error_code,
+                ..Default::default()
+            };
             return self.respond(slot, response, None);
         }
         let command = AddPartitions {
@@ -97,9 +110,12 @@ impl Broker {
             producer_epoch: request.producer_epoch,
             partitions: self.state_partitions_of(&request.group_id, &topics),
         };
-        self.gathers.insert(slot, Gather::AddShareAcks(AddShareAcksGather { topics }));
+        self.gathers
+            .insert(slot, Gather::AddShareAcks(AddShareAcksGather { topics }));
         let ticket = Ticket { slot, part: 0 };
-        self.with_tc(tc, None, |tc, ctx, out| tc.add_partitions(ctx.now, ticket, command, out));
+        self.with_tc(tc, None, |tc, ctx, out| {
+            tc.add_partitions(ctx.now, ticket, command, out)
+        });
     }
 
     fn state_partitions_of(
@@ -109,13 +125,18 @@ impl Broker {
     ) -> Vec<(Str, i32)> {
         let count = self.share_state_partitions();
         let logs = topics.iter().flat_map(|(name, indexes)| {
-            indexes.iter().filter_map(|index| self.metadata.log(name, *index))
+            indexes
+                .iter()
+                .filter_map(|index| self.metadata.log(name, *index))
         });
         let mut partitions: Vec<i32> = logs
             .map(|log| state_partition_for(group, log.topic, log.partition, count))
             .collect();
         partitions.sort_unstable();
         partitions.dedup();
-        partitions.into_iter().map(|index| (Str::from(SHARE_STATE_TOPIC), index)).collect()
+        partitions
+            .into_iter()
+            .map(|index| (Str::from(SHARE_STATE_TOPIC), index))
+            .collect()
     }
 }

@@ -52,7 +52,11 @@ struct Found {
 enum Data {
     Chunks(Vec<Bytes>),
     /// In the store: where from, up to which offset, how many bytes.
-    Cold { from: i64, up_to: i64, max_bytes: usize },
+    Cold {
+        from: i64,
+        up_to: i64,
+        max_bytes: usize,
+    },
 }
 
 impl Found {
@@ -77,7 +81,9 @@ impl Found {
 
 impl Broker {
     pub(super) fn fetch(&mut self, slot: u64, request: FetchRequest) {
-        let Some(meta) = self.connections.request(slot) else { return };
+        let Some(meta) = self.connections.request(slot) else {
+            return;
+        };
         let (conn, version) = (meta.conn, meta.version);
         let wanted = self.wanted(version, &request.topics);
         let forgotten = self.forgotten(version, &request);
@@ -89,7 +95,10 @@ impl Broker {
         let (context, wanted) = match begun {
             Ok(begun) => begun,
             Err(error_code) => {
-                let response = FetchResponse { error_code, ..Default::default() };
+                let response = FetchResponse {
+                    error_code,
+                    ..Default::default()
+                };
                 return self.respond(slot, response, None);
             }
         };
@@ -122,9 +131,12 @@ impl Broker {
                 known: Known::default(),
             }
         };
-        let all = topics
-            .iter()
-            .flat_map(|topic| topic.partitions.iter().map(move |partition| (topic, partition)));
+        let all = topics.iter().flat_map(|topic| {
+            topic
+                .partitions
+                .iter()
+                .map(move |partition| (topic, partition))
+        });
         all.map(|(topic, partition)| of(topic, partition)).collect()
     }
 
@@ -140,13 +152,22 @@ impl Broker {
         };
         match found {
             Some(found) => {
-                let log = LogId { topic: found.id, partition };
+                let log = LogId {
+                    topic: found.id,
+                    partition,
+                };
                 let exists = (0..found.partitions).contains(&partition);
                 let code = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
-                (found.name.clone(), if exists { Ok(log) } else { Err((code, log)) })
+                (
+                    found.name.clone(),
+                    if exists { Ok(log) } else { Err((code, log)) },
+                )
             }
             None => {
-                let log = LogId { topic: topic.topic_id, partition };
+                let log = LogId {
+                    topic: topic.topic_id,
+                    partition,
+                };
                 let code = match version {
                     13.. => ErrorCode::UNKNOWN_TOPIC_ID,
                     _ => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
@@ -163,7 +184,10 @@ impl Broker {
                 topic_id: topic.topic_id,
                 ..Default::default()
             };
-            topic.partitions.iter().map(move |partition| (as_fetch.clone(), *partition))
+            topic
+                .partitions
+                .iter()
+                .map(move |partition| (as_fetch.clone(), *partition))
         });
         topics
             .map(|(topic, partition)| {
@@ -189,15 +213,30 @@ impl Broker {
         let bytes: usize = found.iter().map(Found::bytes).sum();
         let enough = bytes >= wait.min_bytes || failed || wait.wanted.is_empty();
         if !enough && self.now.mono < wait.deadline {
-            let logs = wait.wanted.iter().filter_map(|wanted| wanted.log.ok()).collect();
+            let logs = wait
+                .wanted
+                .iter()
+                .filter_map(|wanted| wanted.log.ok())
+                .collect();
             self.timers.arm(TimerKey::Wait(slot), wait.deadline);
             let missing = wait.min_bytes - bytes;
-            self.waits.insert(slot, logs, missing, WaitKind::Fetch(wait));
+            self.waits
+                .insert(slot, logs, missing, WaitKind::Fetch(wait));
             return;
         }
         for (part, (one, wanted)) in found.iter().zip(&wait.wanted).enumerate() {
-            if let (Data::Cold { from, max_bytes, .. }, Ok(log)) = (&one.data, wanted.log) {
-                let kind = OpKind::Read { log, from: *from, max_bytes: *max_bytes };
+            if let (
+                Data::Cold {
+                    from, max_bytes, ..
+                },
+                Ok(log),
+            ) = (&one.data, wanted.log)
+            {
+                let kind = OpKind::Read {
+                    log,
+                    from: *from,
+                    max_bytes: *max_bytes,
+                };
                 let read = Pending::Read(ReadFor::Fetch { slot, part });
                 self.journal.issue(kind, read, &mut self.effects);
                 wait.reading += 1;
@@ -222,8 +261,11 @@ impl Broker {
             Ok(data) => data,
             Err(code) => return Found::refused(code),
         };
-        let up_to =
-            if committed { data.last_stable_offset() } else { data.high_watermark() };
+        let up_to = if committed {
+            data.last_stable_offset()
+        } else {
+            data.high_watermark()
+        };
         let mut found = Found {
             code: ErrorCode::NONE,
             high_watermark: data.high_watermark(),
@@ -244,7 +286,11 @@ impl Broker {
             ReadResult::Empty => {}
             ReadResult::OutOfRange => return Found::refused(ErrorCode::OFFSET_OUT_OF_RANGE),
             ReadResult::Cold => {
-                found.data = Data::Cold { from, up_to, max_bytes: max_bytes.max(1) };
+                found.data = Data::Cold {
+                    from,
+                    up_to,
+                    max_bytes: max_bytes.max(1),
+                };
                 if committed {
                     found.aborted = data.aborted(from, up_to);
                 }
@@ -269,13 +315,21 @@ impl Broker {
         part: usize,
         batches: Result<Vec<StoredBatch>, StorageFault>,
     ) {
-        let Some(WaitKind::Fetch(mut wait)) = self.waits.remove(slot) else { return };
+        let Some(WaitKind::Fetch(mut wait)) = self.waits.remove(slot) else {
+            return;
+        };
         wait.reading = wait.reading.saturating_sub(1);
         let log = wait.wanted.get(part).and_then(|wanted| wanted.log.ok());
         let data = log.and_then(|log| self.logs.get(&log));
         if let Some(found) = wait.found.get_mut(part) {
             match (batches, data, &found.data) {
-                (Ok(batches), Some(data), Data::Cold { up_to, max_bytes, .. }) => {
+                (
+                    Ok(batches),
+                    Some(data),
+                    Data::Cold {
+                        up_to, max_bytes, ..
+                    },
+                ) => {
                     found.data = Data::Chunks(data.cut(batches, *up_to, *max_bytes));
                 }
                 (Err(_), _, _) => *found = Found::refused(ErrorCode::KAFKA_STORAGE_ERROR),
@@ -290,7 +344,8 @@ impl Broker {
             return self.answer_fetch(slot, wait);
         }
         // Nothing but the store can end this; new data does not concern it.
-        self.waits.insert(slot, Vec::new(), usize::MAX, WaitKind::Fetch(wait));
+        self.waits
+            .insert(slot, Vec::new(), usize::MAX, WaitKind::Fetch(wait));
     }
 
     fn answer_fetch(&mut self, slot: u64, wait: FetchWait) {
@@ -298,12 +353,16 @@ impl Broker {
         let session_id = wait.context.session_id();
         let mut topics: Vec<FetchableTopicResponse> = Vec::new();
         for (wanted, found) in wait.wanted.iter().zip(wait.found) {
-            let known = Known { high_watermark: found.high_watermark, log_start: found.log_start };
+            let known = Known {
+                high_watermark: found.high_watermark,
+                log_start: found.log_start,
+            };
             let news = found.code != ErrorCode::NONE || found.bytes() > 0 || known != wanted.known;
             if wait.context.is_incremental() && !news {
                 continue;
             }
-            self.fetch_sessions.told(session_id, &wanted.topic, wanted.id(), known);
+            self.fetch_sessions
+                .told(session_id, &wanted.topic, wanted.id(), known);
             let id = wanted.id();
             let data = partition_data(id.partition, found, wait.committed);
             let same = |topic: &&mut FetchableTopicResponse| {
@@ -319,7 +378,11 @@ impl Broker {
                 }),
             }
         }
-        let response = FetchResponse { session_id, responses: topics, ..Default::default() };
+        let response = FetchResponse {
+            session_id,
+            responses: topics,
+            ..Default::default()
+        };
         self.respond(slot, response, None);
     }
 
@@ -327,7 +390,8 @@ impl Broker {
     pub(in crate::broker) fn try_again(&mut self, slot: u64) {
         match self.waits.remove(slot) {
             Some(WaitKind::Fetch(wait)) if wait.reading > 0 => {
-                self.waits.insert(slot, Vec::new(), usize::MAX, WaitKind::Fetch(wait));
+                self.waits
+                    .insert(slot, Vec::new(), usize::MAX, WaitKind::Fetch(wait));
             }
             Some(WaitKind::Fetch(wait)) => self.look_for_data(slot, wait),
             Some(WaitKind::ShareFetch(wait)) => self.look_for_records(slot, wait),
@@ -342,7 +406,9 @@ impl Broker {
 }
 
 fn end_of(chunks: &[Bytes]) -> Option<i64> {
-    PartitionLog::batch_bounds(chunks).last().map(|span| span.last + 1)
+    PartitionLog::batch_bounds(chunks)
+        .last()
+        .map(|span| span.last + 1)
 }
 
 fn partition_data(partition_index: i32, found: Found, committed: bool) -> PartitionData {
@@ -351,13 +417,15 @@ fn partition_data(partition_index: i32, found: Found, committed: bool) -> Partit
         Data::Cold { .. } => Vec::new(),
     };
     let end = end_of(&chunks).unwrap_or(i64::MAX);
-    let aborted = found.aborted.iter().filter(|entry| entry.first_offset < end).map(|entry| {
-        AbortedTransaction {
+    let aborted = found
+        .aborted
+        .iter()
+        .filter(|entry| entry.first_offset < end)
+        .map(|entry| AbortedTransaction {
             producer_id: entry.producer_id,
             first_offset: entry.first_offset,
             ..Default::default()
-        }
-    });
+        });
     PartitionData {
         partition_index,
         error_code: found.code,

@@ -36,7 +36,10 @@ impl Broker {
         }
         match id {
             Ok(producer_id) => {
-                let response = InitProducerIdResponse { producer_id, ..Default::default() };
+                let response = InitProducerIdResponse {
+                    producer_id,
+                    ..Default::default()
+                };
                 let gate = self.cluster_gate();
                 self.respond(slot, response, gate);
             }
@@ -46,8 +49,12 @@ impl Broker {
 
     fn refuse_init(&mut self, slot: u64, error_code: ErrorCode) {
         let (producer_id, producer_epoch) = (-1, -1);
-        let response =
-            InitProducerIdResponse { error_code, producer_id, producer_epoch, ..Default::default() };
+        let response = InitProducerIdResponse {
+            error_code,
+            producer_id,
+            producer_epoch,
+            ..Default::default()
+        };
         self.respond(slot, response, None);
     }
 }

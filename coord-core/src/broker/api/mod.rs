@@ -92,10 +92,16 @@ impl Broker {
         self.connections.set_version(slot, *api.versions().end());
         let error_code = ErrorCode::UNSUPPORTED_VERSION;
         if api == ApiKey::AddShareAcksToTxn {
-            let response = AddShareAcksToTxnResponse { error_code, ..Default::default() };
+            let response = AddShareAcksToTxnResponse {
+                error_code,
+                ..Default::default()
+            };
             self.respond(slot, response, None);
         } else {
-            let response = TxnShareAcknowledgeResponse { error_code, ..Default::default() };
+            let response = TxnShareAcknowledgeResponse {
+                error_code,
+                ..Default::default()
+            };
             self.respond(slot, response, None);
         }
     }

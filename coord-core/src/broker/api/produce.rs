@@ -50,18 +50,30 @@ struct Outcome {
     base: i64,
     log_append_time: i64,
     log_start: i64,
+    /// The record that is wrong, by its place in the batch.
+    record: Option<i32>,
 }
 
 impl Outcome {
     fn refused(code: ErrorCode, message: &str) -> Self {
         let message = (!message.is_empty()).then(|| Str::from(message));
-        Outcome { code, message, base: -1, log_append_time: -1, log_start: -1 }
+        Outcome {
+            code,
+            message,
+            base: -1,
+            log_append_time: -1,
+            log_start: -1,
+            record: None,
+        }
     }
 }
 
 impl From<AppendError> for Outcome {
     fn from(error: AppendError) -> Self {
-        Outcome::refused(error.code, &error.reason)
+        Outcome {
+            record: error.record,
+            ..Outcome::refused(error.code, &error.reason)
+        }
     }
 }
 
@@ -115,7 +127,10 @@ impl Broker {
         let header = match BatchHeader::parse(&batch) {
             Ok(header) => header,
             Err(error) => {
-                return Some(Outcome::refused(error.error_code(), &alloc::format!("{error}")));
+                return Some(Outcome::refused(
+                    error.error_code(),
+                    &alloc::format!("{error}"),
+                ));
             }
         };
         if !header.is_transactional() {
@@ -125,12 +140,21 @@ impl Broker {
             let message = "a transactional batch needs a transactional id";
             return Some(Outcome::refused(ErrorCode::INVALID_REQUEST, message));
         };
-        let open = self.logs.get(&log).and_then(|log| log.open_transaction(header.producer_id));
+        let open = self
+            .logs
+            .get(&log)
+            .and_then(|log| log.open_transaction(header.producer_id));
         if open.is_some_and(|open| open.epoch == header.producer_epoch) {
             return self.append_produced(slot, place, log, &batch, check_of(version));
         }
-        let waiting =
-            Verification { slot, place, log, producer_id: header.producer_id, batch, version };
+        let waiting = Verification {
+            slot,
+            place,
+            log,
+            producer_id: header.producer_id,
+            batch,
+            version,
+        };
         self.verify_produce(waiting, id, &header)
     }
 
@@ -156,7 +180,10 @@ impl Broker {
         if !(0..found.partitions).contains(&partition) {
             return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
         }
-        let log = LogId { topic: found.id, partition };
+        let log = LogId {
+            topic: found.id,
+            partition,
+        };
         self.readable_log(log).map(|_| log)
     }
 
@@ -171,7 +198,10 @@ impl Broker {
         let tc = partition_for_id(id, self.transaction_partitions());
         if !self.tcs.contains_key(&tc) || self.is_tc_frozen(tc) {
             let code = ErrorCode::NOT_ENOUGH_REPLICAS;
-            return Some(Outcome::refused(code, "the transaction coordinator is not available"));
+            return Some(Outcome::refused(
+                code,
+                "the transaction coordinator is not available",
+            ));
         }
         let name = self.metadata.topic_by_id(waiting.log.topic)?.name.clone();
         let topic = add::AddPartitionsToTxnTopic {
@@ -187,8 +217,10 @@ impl Broker {
             topics: vec![topic],
             ..Default::default()
         };
-        let request =
-            AddPartitionsToTxnRequest { transactions: vec![transaction], ..Default::default() };
+        let request = AddPartitionsToTxnRequest {
+            transactions: vec![transaction],
+            ..Default::default()
+        };
         let correlation = self.next_correlation();
         let envelope = Envelope {
             from: Role::Leader(waiting.log),
@@ -209,12 +241,24 @@ impl Broker {
         ordinal: i64,
         gate: Option<OpId>,
     ) {
-        let Some(waiting) = self.verifications.remove(&correlation) else { return };
-        let Verification { slot, place, log, producer_id, batch, version } = waiting;
+        let Some(waiting) = self.verifications.remove(&correlation) else {
+            return;
+        };
+        let Verification {
+            slot,
+            place,
+            log,
+            producer_id,
+            batch,
+            version,
+        } = waiting;
         let code = verdict(response);
         let outcome = if code != ErrorCode::NONE {
             let code = client_code(code, version);
-            Some(Outcome::refused(code, "the partition is not in an ongoing transaction"))
+            Some(Outcome::refused(
+                code,
+                "the partition is not in an ongoing transaction",
+            ))
         } else if self.frozen.contains(&log) {
             Some(Outcome::refused(ErrorCode::NOT_LEADER_OR_FOLLOWER, ""))
         } else if let Some(data) = self.logs.get_mut(&log) {
@@ -251,11 +295,17 @@ impl Broker {
                     base,
                     log_append_time: -1,
                     log_start,
+                    record: None,
                 };
                 self.produced(slot, place, outcome, gate);
                 None
             }
-            Ok(Produced::Appended { base, part, log_append_time, .. }) => {
+            Ok(Produced::Appended {
+                base,
+                part,
+                log_append_time,
+                ..
+            }) => {
                 let gate = self.append_part(part);
                 let outcome = Outcome {
                     code: ErrorCode::NONE,
@@ -263,6 +313,7 @@ impl Broker {
                     base,
                     log_append_time: log_append_time.unwrap_or(-1),
                     log_start,
+                    record: None,
                 };
                 self.produced(slot, place, outcome, Some(gate));
                 None
@@ -273,7 +324,10 @@ impl Broker {
     /// The outcome of what still waits will not come: its coordinator is being read back.
     pub(in crate::broker) fn abandon_produce(&mut self, slot: u64, gather: ProduceGather) {
         let gate = gather.missing.gate();
-        let response = ProduceResponse { responses: gather.topics, ..Default::default() };
+        let response = ProduceResponse {
+            responses: gather.topics,
+            ..Default::default()
+        };
         match gather.acks {
             0 => self.end_silently(slot),
             _ => self.respond(slot, response, gate),
@@ -293,7 +347,9 @@ impl Broker {
         outcome: Outcome,
         gate: Option<OpId>,
     ) {
-        let Some(Gather::Produce(gather)) = self.gathers.get_mut(&slot) else { return };
+        let Some(Gather::Produce(gather)) = self.gathers.get_mut(&slot) else {
+            return;
+        };
         gather.missing.arrived(gate);
         let result = gather
             .topics
@@ -301,6 +357,14 @@ impl Broker {
             .and_then(|topic| topic.partition_responses.get_mut(partition));
         if let Some(result) = result {
             result.error_code = outcome.code;
+            let wrong = outcome
+                .record
+                .map(|batch_index| message::BatchIndexAndErrorMessage {
+                    batch_index,
+                    batch_index_error_message: outcome.message.clone(),
+                    ..Default::default()
+                });
+            result.record_errors = wrong.into_iter().collect();
             result.error_message = outcome.message;
             result.base_offset = outcome.base;
             result.log_append_time_ms = outcome.log_append_time;
@@ -317,14 +381,21 @@ impl Broker {
     }
 
     fn produce_progress_of_part(&mut self, slot: u64) {
-        let Some(Gather::Produce(gather)) = self.gathers.get(&slot) else { return };
+        let Some(Gather::Produce(gather)) = self.gathers.get(&slot) else {
+            return;
+        };
         if !gather.missing.is_complete() {
             return;
         }
-        let Some(Gather::Produce(gather)) = self.gathers.remove(&slot) else { return };
+        let Some(Gather::Produce(gather)) = self.gathers.remove(&slot) else {
+            return;
+        };
         if gather.acks != 0 {
             let gate = gather.missing.gate();
-            let response = ProduceResponse { responses: gather.topics, ..Default::default() };
+            let response = ProduceResponse {
+                responses: gather.topics,
+                ..Default::default()
+            };
             return self.respond(slot, response, gate);
         }
         // Nobody waits for an answer; a failure can only be told by closing the connection.
@@ -337,7 +408,8 @@ impl Broker {
         if let (Some(code), Some(meta)) = (failed, self.connections.request(slot)) {
             let conn = meta.conn;
             let what = alloc::format!("a Produce with acks=0 failed: {code}");
-            self.connections.close(conn, CloseReason::BadRequest(what), &mut self.effects);
+            self.connections
+                .close(conn, CloseReason::BadRequest(what), &mut self.effects);
         }
         self.end_silently(slot);
     }
@@ -363,7 +435,11 @@ fn empty_topic(topic: &message::TopicProduceData) -> message::TopicProduceRespon
 }
 
 fn check_of(version: i16) -> TxnCheck {
-    if version >= ADDS_PARTITIONS { TxnCheck::Version2 } else { TxnCheck::Version1 }
+    if version >= ADDS_PARTITIONS {
+        TxnCheck::Version2
+    } else {
+        TxnCheck::Version1
+    }
 }
 
 fn verdict(response: &AddPartitionsToTxnResponse) -> ErrorCode {
@@ -373,7 +449,9 @@ fn verdict(response: &AddPartitionsToTxnResponse) -> ErrorCode {
         .flat_map(|transaction| &transaction.topic_results)
         .flat_map(|topic| &topic.results_by_partition)
         .next()
-        .map_or(ErrorCode::INVALID_TXN_STATE, |result| result.partition_error_code)
+        .map_or(ErrorCode::INVALID_TXN_STATE, |result| {
+            result.partition_error_code
+        })
 }
 
 /// What a producer of this version understands; codes of the coordinator become ones that a

@@ -47,7 +47,10 @@ impl Broker {
     pub(super) fn share_acknowledge(&mut self, slot: u64, request: ShareAcknowledgeRequest) {
         let version = self.version(slot);
         let refuse = |broker: &mut Broker, error_code| {
-            let response = ShareAcknowledgeResponse { error_code, ..Default::default() };
+            let response = ShareAcknowledgeResponse {
+                error_code,
+                ..Default::default()
+            };
             broker.respond(slot, response, None);
         };
         let named = group_and_member(request.group_id.as_ref(), request.member_id.as_ref());
@@ -55,7 +58,9 @@ impl Broker {
             Ok(named) => named,
             Err(code) => return refuse(self, code),
         };
-        let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) else { return };
+        let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) else {
+            return;
+        };
         let epoch = request.share_session_epoch;
         // A session begins with a fetch only.
         if epoch == 0 {
@@ -69,14 +74,20 @@ impl Broker {
             group: group.clone(),
             member: member.clone(),
             last: epoch == FINAL_EPOCH,
-            results: acks.iter().map(|acks| (acks.id, ErrorCode::NONE, None)).collect(),
+            results: acks
+                .iter()
+                .map(|acks| (acks.id, ErrorCode::NONE, None))
+                .collect(),
             missing: Missing::default(),
         };
         // One more than there are, so that no answer leaves before all were asked.
         (0..=acks.len()).for_each(|_| gather.missing.one_more());
         self.gathers.insert(slot, Gather::ShareAcknowledge(gather));
         for (part, acks) in acks.iter().enumerate() {
-            let ticket = Ticket { slot, part: u32::try_from(part).unwrap_or(u32::MAX) };
+            let ticket = Ticket {
+                slot,
+                part: u32::try_from(part).unwrap_or(u32::MAX),
+            };
             let types = check_types(&acks.ranges, version, request.is_renew_ack);
             self.acknowledge(ticket, &group, &member, acks, types);
         }
@@ -96,7 +107,10 @@ impl Broker {
         types: Result<(), ErrorCode>,
     ) {
         if let Err(code) = self.check_share_partition(acks.id).and(types) {
-            let reply = crate::leader::LeaderReply::Acknowledged { code, message: None };
+            let reply = crate::leader::LeaderReply::Acknowledged {
+                code,
+                message: None,
+            };
             return self.leader_reply(ticket, reply, None);
         }
         let mut available = false;
@@ -124,19 +138,27 @@ impl Broker {
             self.release_session(&session);
         }
         let lock_ms = self.share_settings(&gather.group).record_lock_ms;
-        let results = gather.results.into_iter().map(|(id, error_code, error_message)| {
-            let data = PartitionData {
-                partition_index: id.partition,
-                error_code,
-                error_message,
-                ..Default::default()
-            };
-            (id.topic, data)
-        });
+        let results = gather
+            .results
+            .into_iter()
+            .map(|(id, error_code, error_message)| {
+                let data = PartitionData {
+                    partition_index: id.partition,
+                    error_code,
+                    error_message,
+                    ..Default::default()
+                };
+                (id.topic, data)
+            });
         let topics = by_topic(results.collect());
-        let responses = topics.into_iter().map(|(topic_id, partitions)| {
-            ShareAcknowledgeTopicResponse { topic_id, partitions, ..Default::default() }
-        });
+        let responses =
+            topics
+                .into_iter()
+                .map(|(topic_id, partitions)| ShareAcknowledgeTopicResponse {
+                    topic_id,
+                    partitions,
+                    ..Default::default()
+                });
         let response = ShareAcknowledgeResponse {
             acquisition_lock_timeout_ms: lock_ms,
             responses: responses.collect(),
@@ -155,8 +177,15 @@ fn acks_of(request: &ShareAcknowledgeRequest) -> Vec<PartitionAcks> {
     };
     let topics = request.topics.iter().flat_map(|topic| {
         topic.partitions.iter().map(move |partition| PartitionAcks {
-            id: LogId { topic: topic.topic_id, partition: partition.partition_index },
-            ranges: partition.acknowledgement_batches.iter().map(range).collect(),
+            id: LogId {
+                topic: topic.topic_id,
+                partition: partition.partition_index,
+            },
+            ranges: partition
+                .acknowledgement_batches
+                .iter()
+                .map(range)
+                .collect(),
         })
     });
     topics.collect()

@@ -35,25 +35,38 @@ pub(super) fn group_and_member(
 /// where the request says so (KIP-1222).
 pub(super) fn check_types(ranges: &[AckRange], version: i16, renew: bool) -> Result<(), ErrorCode> {
     let most = if version >= 2 && renew { 4 } else { 3 };
-    let fits = ranges.iter().flat_map(|range| &range.types).all(|kind| (0..=most).contains(kind));
-    if fits { Ok(()) } else { Err(ErrorCode::INVALID_REQUEST) }
+    let fits = ranges
+        .iter()
+        .flat_map(|range| &range.types)
+        .all(|kind| (0..=most).contains(kind));
+    if fits {
+        Ok(())
+    } else {
+        Err(ErrorCode::INVALID_REQUEST)
+    }
 }
 
 impl Broker {
     pub(in crate::broker) fn version(&self, slot: u64) -> i16 {
-        self.connections.request(slot).map_or(0, |meta| meta.version)
+        self.connections
+            .request(slot)
+            .map_or(0, |meta| meta.version)
     }
 
     /// Whether a transaction coordinator's state is being read back.
     pub(in crate::broker) fn is_tc_frozen(&self, partition: i32) -> bool {
-        let log = self.metadata.log(crate::metadata::TXN_STATE_TOPIC, partition);
+        let log = self
+            .metadata
+            .log(crate::metadata::TXN_STATE_TOPIC, partition);
         log.is_some_and(|log| self.frozen.contains(&log))
     }
 
     /// What is wrong with a partition that a share request names.
     pub(super) fn check_share_partition(&self, id: LogId) -> Result<(), ErrorCode> {
-        let topic =
-            self.metadata.topic_by_id(id.topic).ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?;
+        let topic = self
+            .metadata
+            .topic_by_id(id.topic)
+            .ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?;
         if !(0..topic.partitions).contains(&id.partition) || topic.is_internal() {
             return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
         }
@@ -76,16 +89,19 @@ impl Broker {
             return;
         }
         let count = self.share_state_partitions();
-        let shares = self.leaders.iter().flat_map(|(log, leader)| {
-            leader.groups().map(move |group| (*log, group.clone()))
-        });
+        let shares = self
+            .leaders
+            .iter()
+            .flat_map(|(log, leader)| leader.groups().map(move |group| (*log, group.clone())));
         let lost: Vec<(LogId, Str)> = shares
             .filter(|(log, group)| {
                 state_partition_for(group, log.topic, log.partition, count) == state_log.partition
             })
             .collect();
         for (log, group) in lost {
-            self.with_leader(log, &group, None, |leader, _, out| leader.forget(&group, out));
+            self.with_leader(log, &group, None, |leader, _, out| {
+                leader.forget(&group, out)
+            });
             self.wake_share_fetches(log, &group);
         }
     }
@@ -119,11 +135,7 @@ pub(super) fn by_topic<T>(results: Vec<(Uuid, T)>) -> Vec<(Uuid, Vec<T>)> {
     for (topic, result) in results {
         match topics.iter_mut().find(|(own, _)| *own == topic) {
             Some((_, list)) => list.push(result),
-            None => {
-                let mut list = Vec::with_capacity(1);
-                list.push(result);
-                topics.push((topic, list));
-            }
+            None => topics.push((topic, alloc::vec![result])),
         }
     }
     topics

@@ -104,12 +104,17 @@ impl Broker {
         let terms = match self.begin_share_session(slot, &request) {
             Ok(terms) => terms,
             Err(error_code) => {
-                let response = ShareFetchResponse { error_code, ..Default::default() };
+                let response = ShareFetchResponse {
+                    error_code,
+                    ..Default::default()
+                };
                 return self.respond(slot, response, None);
             }
         };
-        let acks: Vec<PartitionAcks> =
-            acks_of(&request).into_iter().filter(|acks| !acks.ranges.is_empty()).collect();
+        let acks: Vec<PartitionAcks> = acks_of(&request)
+            .into_iter()
+            .filter(|acks| !acks.ranges.is_empty())
+            .collect();
         let mut gather = ShareFetchAcks {
             terms,
             acked: acks.iter().map(|acks| acks.id).collect(),
@@ -121,7 +126,10 @@ impl Broker {
         let (group, member) = (gather.terms.group.clone(), gather.terms.member.clone());
         self.gathers.insert(slot, Gather::ShareFetch(gather));
         for (part, acks) in acks.iter().enumerate() {
-            let ticket = Ticket { slot, part: u32::try_from(part).unwrap_or(u32::MAX) };
+            let ticket = Ticket {
+                slot,
+                part: u32::try_from(part).unwrap_or(u32::MAX),
+            };
             let types = match request.share_session_epoch {
                 // The first request of a session has nothing to acknowledge.
                 0 => Err(ErrorCode::INVALID_REQUEST),
@@ -155,21 +163,34 @@ impl Broker {
         if request.is_renew_ack && wants_records {
             return Err(ErrorCode::INVALID_REQUEST);
         }
-        let meta = self.connections.request(slot).ok_or(ErrorCode::UNKNOWN_SERVER_ERROR)?;
+        let meta = self
+            .connections
+            .request(slot)
+            .ok_or(ErrorCode::UNKNOWN_SERVER_ERROR)?;
         let (conn, epoch) = (meta.conn, request.share_session_epoch);
         let added: Vec<LogId> = wanted(request);
         if epoch == 0 {
-            let known = added.iter().copied().filter(|log| self.logs.contains_key(log)).collect();
+            let known = added
+                .iter()
+                .copied()
+                .filter(|log| self.logs.contains_key(log))
+                .collect();
             let limit = self.config.size("group.share.max.share.sessions");
-            self.share_sessions.open(conn, &group, &member, known, limit)?;
+            self.share_sessions
+                .open(conn, &group, &member, known, limit)?;
         } else {
             self.share_sessions.proceed(conn, &group, &member, epoch)?;
-            let known: Vec<LogId> =
-                added.into_iter().filter(|log| self.logs.contains_key(log)).collect();
-            self.share_sessions.change(&group, &member, &known, &forgotten(request));
+            let known: Vec<LogId> = added
+                .into_iter()
+                .filter(|log| self.logs.contains_key(log))
+                .collect();
+            self.share_sessions
+                .change(&group, &member, &known, &forgotten(request));
         }
         let fetch_max = self.config.size("fetch.max.bytes");
-        let max_bytes = usize::try_from(request.max_bytes).unwrap_or_default().min(fetch_max);
+        let max_bytes = usize::try_from(request.max_bytes)
+            .unwrap_or_default()
+            .min(fetch_max);
         let last = epoch == FINAL_EPOCH;
         Ok(Terms {
             group,
@@ -188,13 +209,16 @@ impl Broker {
     }
 
     /// Partitions of a request that do not exist are named in its answer.
-    fn unknown_partitions(
-        &self,
-        request: &ShareFetchRequest,
-    ) -> BTreeMap<LogId, PartitionAnswer> {
+    fn unknown_partitions(&self, request: &ShareFetchRequest) -> BTreeMap<LogId, PartitionAnswer> {
         let failed = |log: LogId| {
             let code = self.check_share_partition(log).err()?;
-            Some((log, PartitionAnswer { code, ..Default::default() }))
+            Some((
+                log,
+                PartitionAnswer {
+                    code,
+                    ..Default::default()
+                },
+            ))
         };
         wanted(request).into_iter().filter_map(failed).collect()
     }
@@ -205,7 +229,12 @@ impl Broker {
             self.gathers.insert(slot, Gather::ShareFetch(acks));
             return;
         }
-        let ShareFetchAcks { terms, answers, missing, .. } = acks;
+        let ShareFetchAcks {
+            terms,
+            answers,
+            missing,
+            ..
+        } = acks;
         let logs = match terms.acks_only {
             true => Vec::new(),
             false => self.share_sessions.rotated(&terms.group, &terms.member),
@@ -215,8 +244,13 @@ impl Broker {
         {
             self.release_session(&session);
         }
-        let wait =
-            ShareFetchWait { terms, logs, answers, gate: missing.gate(), reading: Vec::new() };
+        let wait = ShareFetchWait {
+            terms,
+            logs,
+            answers,
+            gate: missing.gate(),
+            reading: Vec::new(),
+        };
         self.look_for_records(slot, wait);
     }
 
@@ -231,7 +265,11 @@ impl Broker {
             match self.look_at(log, &wait.terms, share, records_left) {
                 Look::Nothing => {}
                 Look::Cold { from } => {
-                    let kind = OpKind::Read { log, from, max_bytes: share };
+                    let kind = OpKind::Read {
+                        log,
+                        from,
+                        max_bytes: share,
+                    };
                     let read = Pending::Read(ReadFor::ShareFetch { slot, log });
                     self.journal.issue(kind, read, &mut self.effects);
                     wait.reading.push((log, from));
@@ -261,7 +299,10 @@ impl Broker {
 
     fn look_at(&mut self, log: LogId, terms: &Terms, max_bytes: usize, max_records: i32) -> Look {
         if let Err(code) = self.check_share_partition(log) {
-            return Look::Answer(PartitionAnswer { code, ..Default::default() });
+            return Look::Answer(PartitionAnswer {
+                code,
+                ..Default::default()
+            });
         }
         let settings = self.share_settings(&terms.group);
         let mut look = Look::Nothing;
@@ -269,23 +310,34 @@ impl Broker {
         self.with_leader(log, &terms.group, None, |leader, ctx, out| {
             match leader.load(ctx, &terms.group, out) {
                 ShareLoad::Failed(code) => {
-                    look = Look::Answer(PartitionAnswer { code, ..Default::default() });
+                    look = Look::Answer(PartitionAnswer {
+                        code,
+                        ..Default::default()
+                    });
                     leader.forget(&terms.group, out);
                 }
                 ShareLoad::Reading => {}
                 ShareLoad::Ready(partition) => {
-                    from = partition.can_acquire().then(|| partition.next_fetch_offset());
+                    from = partition
+                        .can_acquire()
+                        .then(|| partition.next_fetch_offset());
                 }
             }
         });
-        let (Some(from), Some(data)) = (from, self.logs.get(&log)) else { return look };
+        let (Some(from), Some(data)) = (from, self.logs.get(&log)) else {
+            return look;
+        };
         let up_to = share_bound(data, settings.read_committed);
         match data.read(from.max(data.start_offset()), max_bytes, up_to) {
             ReadResult::Cold => Look::Cold { from },
             ReadResult::Empty | ReadResult::OutOfRange => Look::Nothing,
             ReadResult::Hot(chunks) => {
                 let answer = self.acquire(log, terms, from, chunks, max_records);
-                if answer.acquired.is_empty() { Look::Nothing } else { Look::Answer(answer) }
+                if answer.acquired.is_empty() {
+                    Look::Nothing
+                } else {
+                    Look::Answer(answer)
+                }
             }
         }
     }
@@ -300,7 +352,9 @@ impl Broker {
         max_records: i32,
     ) -> PartitionAnswer {
         let spans = PartitionLog::batch_bounds(&chunks);
-        let Some(data) = self.logs.get(&log) else { return PartitionAnswer::default() };
+        let Some(data) = self.logs.get(&log) else {
+            return PartitionAnswer::default();
+        };
         let settings = self.share_settings(&terms.group);
         let mut aborted = Vec::new();
         if settings.read_committed
@@ -319,8 +373,13 @@ impl Broker {
                 .copied()
                 .collect();
         }
-        let batches: Vec<LogBatch> =
-            spans.iter().map(|span| LogBatch { base: span.base, last: span.last }).collect();
+        let batches: Vec<LogBatch> = spans
+            .iter()
+            .map(|span| LogBatch {
+                base: span.base,
+                last: span.last,
+            })
+            .collect();
         let mut acquired = Vec::new();
         self.with_leader(log, &terms.group, None, |leader, ctx, out| {
             // Offsets that the read passed over hold no record any more (compaction).
@@ -342,7 +401,11 @@ impl Broker {
             }
         });
         let chunks = keep_overlapping(chunks, &acquired);
-        PartitionAnswer { chunks, acquired, ..Default::default() }
+        PartitionAnswer {
+            chunks,
+            acquired,
+            ..Default::default()
+        }
     }
 
     /// The store has read batches for a waiting request.
@@ -352,8 +415,14 @@ impl Broker {
         log: LogId,
         batches: Result<Vec<StoredBatch>, StorageFault>,
     ) {
-        let Some(WaitKind::ShareFetch(mut wait)) = self.waits.remove(slot) else { return };
-        let asked = wait.reading.iter().find(|(own, _)| *own == log).map(|(_, from)| *from);
+        let Some(WaitKind::ShareFetch(mut wait)) = self.waits.remove(slot) else {
+            return;
+        };
+        let asked = wait
+            .reading
+            .iter()
+            .find(|(own, _)| *own == log)
+            .map(|(_, from)| *from);
         wait.reading.retain(|(own, _)| *own != log);
         match batches {
             Err(_) => {
@@ -378,8 +447,14 @@ impl Broker {
     }
 
     fn answer_or_wait(&mut self, slot: u64, wait: ShareFetchWait) {
-        let acquired = wait.answers.values().any(|answer| !answer.acquired.is_empty());
-        let failed = wait.answers.values().any(|answer| answer.code != ErrorCode::NONE);
+        let acquired = wait
+            .answers
+            .values()
+            .any(|answer| !answer.acquired.is_empty());
+        let failed = wait
+            .answers
+            .values()
+            .any(|answer| answer.code != ErrorCode::NONE);
         if acquired || failed {
             self.answer_share_fetch(slot, wait);
         } else {
@@ -411,9 +486,14 @@ impl Broker {
             (id.topic, data)
         };
         let topics = by_topic(wait.answers.into_iter().map(partition).collect());
-        let responses = topics.into_iter().map(|(topic_id, partitions)| {
-            ShareFetchableTopicResponse { topic_id, partitions, ..Default::default() }
-        });
+        let responses =
+            topics
+                .into_iter()
+                .map(|(topic_id, partitions)| ShareFetchableTopicResponse {
+                    topic_id,
+                    partitions,
+                    ..Default::default()
+                });
         let response = ShareFetchResponse {
             acquisition_lock_timeout_ms: lock_ms,
             responses: responses.collect(),
@@ -424,7 +504,11 @@ impl Broker {
 }
 
 fn share_bound(log: &PartitionLog, committed: bool) -> i64 {
-    if committed { log.last_stable_offset() } else { log.high_watermark() }
+    if committed {
+        log.last_stable_offset()
+    } else {
+        log.high_watermark()
+    }
 }
 
 fn merge(into: &mut PartitionAnswer, answer: PartitionAnswer) {
@@ -441,17 +525,26 @@ fn keep_overlapping(chunks: Vec<Bytes>, acquired: &[Acquired]) -> Vec<Bytes> {
         return Vec::new();
     };
     let spans = PartitionLog::batch_bounds(&chunks);
-    let whole = spans.iter().all(|span| span.last >= first.first && span.base <= last.last);
+    let whole = spans
+        .iter()
+        .all(|span| span.last >= first.first && span.base <= last.last);
     if whole {
         return chunks;
     }
     // Cut at batch borders by their sizes.
     let size = |span: &BatchSpan| span.size;
     let total: usize = spans.iter().map(size).sum();
-    let before: usize =
-        spans.iter().take_while(|span| span.last < first.first).map(size).sum();
-    let behind: usize =
-        spans.iter().rev().take_while(|span| span.base > last.last).map(size).sum();
+    let before: usize = spans
+        .iter()
+        .take_while(|span| span.last < first.first)
+        .map(size)
+        .sum();
+    let behind: usize = spans
+        .iter()
+        .rev()
+        .take_while(|span| span.base > last.last)
+        .map(size)
+        .sum();
     slice(chunks, before, total.saturating_sub(before + behind))
 }
 
@@ -483,10 +576,10 @@ fn wanted(request: &ShareFetchRequest) -> Vec<LogId> {
 
 fn forgotten(request: &ShareFetchRequest) -> Vec<LogId> {
     let topics = request.forgotten_topics_data.iter().flat_map(|topic| {
-        topic
-            .partitions
-            .iter()
-            .map(move |&partition| LogId { topic: topic.topic_id, partition })
+        topic.partitions.iter().map(move |&partition| LogId {
+            topic: topic.topic_id,
+            partition,
+        })
     });
     topics.collect()
 }
@@ -499,8 +592,15 @@ fn acks_of(request: &ShareFetchRequest) -> Vec<PartitionAcks> {
     };
     let topics = request.topics.iter().flat_map(|topic| {
         topic.partitions.iter().map(move |partition| PartitionAcks {
-            id: LogId { topic: topic.topic_id, partition: partition.partition_index },
-            ranges: partition.acknowledgement_batches.iter().map(range).collect(),
+            id: LogId {
+                topic: topic.topic_id,
+                partition: partition.partition_index,
+            },
+            ranges: partition
+                .acknowledgement_batches
+                .iter()
+                .map(range)
+                .collect(),
         })
     });
     topics.collect()

@@ -11,14 +11,12 @@ use crate::group::{ClientInfo, ShareGroup};
 use crate::outbox::Ticket;
 
 impl Broker {
-    pub(super) fn share_group_heartbeat(
-        &mut self,
-        slot: u64,
-        request: ShareGroupHeartbeatRequest,
-    ) {
+    pub(super) fn share_group_heartbeat(&mut self, slot: u64, request: ShareGroupHeartbeatRequest) {
         self.ensure_share_state_topic();
         let id = request.group_id.clone();
-        let Some(meta) = self.connections.request(slot) else { return };
+        let Some(meta) = self.connections.request(slot) else {
+            return;
+        };
         let client = ClientInfo {
             client_id: meta.client_id.clone(),
             host: Str::from(self.connections.host(meta.conn)),
@@ -26,15 +24,28 @@ impl Broker {
         let existed = self.groups.contains_key(&id);
         if !existed {
             let config = self.group_config(&id);
-            self.groups.insert(id.clone(), ShareGroup::new(id.clone(), config));
+            self.groups
+                .insert(id.clone(), ShareGroup::new(id.clone(), config));
         }
         self.gathers.insert(slot, Gather::Heartbeat);
         let gate = self.cluster_gate();
         self.with_group(&id, gate, |group, now, metadata, out| {
-            group.heartbeat(now, Ticket { slot, part: 0 }, &request, client, metadata, out);
+            group.heartbeat(
+                now,
+                Ticket { slot, part: 0 },
+                &request,
+                client,
+                metadata,
+                out,
+            );
         });
         // A refused first heartbeat leaves no group behind.
-        if !existed && self.groups.get(&id).is_some_and(|group| group.members().next().is_none()) {
+        if !existed
+            && self
+                .groups
+                .get(&id)
+                .is_some_and(|group| group.members().next().is_none())
+        {
             self.groups.remove(&id);
             self.arm_group(&id);
         }

@@ -35,7 +35,11 @@ fn members_join_again_after_a_restart() {
         assert_eq!(unknown.error_code, ErrorCode::UNKNOWN_MEMBER_ID);
         let again = heartbeat(&mut test, member, 0, Some("orders"));
         assert_eq!(again.error_code, ErrorCode::NONE);
-        assert!(again.assignment.is_some_and(|all| !all.topic_partitions.is_empty()));
+        assert!(
+            again
+                .assignment
+                .is_some_and(|all| !all.topic_partitions.is_empty())
+        );
         let steady = heartbeat(&mut test, member, again.member_epoch, None);
         assert_eq!(steady.error_code, ErrorCode::NONE);
     }

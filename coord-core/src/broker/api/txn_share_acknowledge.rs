@@ -34,7 +34,11 @@ pub(in crate::broker) struct StageGather {
 
 impl StageGather {
     pub(in crate::broker) fn arrived(&mut self, part: u32, reply: ShareReply, gate: Option<OpId>) {
-        let ShareReply::Staged { code, message, whole_request } = reply;
+        let ShareReply::Staged {
+            code,
+            message,
+            whole_request,
+        } = reply;
         self.missing.arrived(gate);
         if whole_request && code != ErrorCode::NONE {
             self.whole_request = code;
@@ -43,11 +47,20 @@ impl StageGather {
     }
 
     fn set(&mut self, part: usize, code: ErrorCode, message: Option<Str>) {
-        let Some(&(topic, partition)) = self.places.get(part) else { return };
-        let result = self.topics.get_mut(topic).and_then(|topic| topic.partitions.get_mut(partition));
+        let Some(&(topic, partition)) = self.places.get(part) else {
+            return;
+        };
+        let result = self
+            .topics
+            .get_mut(topic)
+            .and_then(|topic| topic.partitions.get_mut(partition));
         if let Some(result) = result {
             result.error_code = code;
-            result.error_message = if code == ErrorCode::NONE { None } else { message };
+            result.error_message = if code == ErrorCode::NONE {
+                None
+            } else {
+                message
+            };
         }
     }
 }
@@ -60,14 +73,13 @@ struct Accepted {
 }
 
 impl Broker {
-    pub(super) fn txn_share_acknowledge(
-        &mut self,
-        slot: u64,
-        request: TxnShareAcknowledgeRequest,
-    ) {
+    pub(super) fn txn_share_acknowledge(&mut self, slot: u64, request: TxnShareAcknowledgeRequest) {
         let version = self.version(slot);
         if let Err(error_code) = self.check_stage(&request) {
-            let response = TxnShareAcknowledgeResponse { error_code, ..Default::default() };
+            let response = TxnShareAcknowledgeResponse {
+                error_code,
+                ..Default::default()
+            };
             return self.respond(slot, response, None);
         }
         let (mut gather, accepted) = self.split_stage(&request, version);
@@ -90,7 +102,9 @@ impl Broker {
                 member_error,
                 ranges,
             };
-            self.with_sgc(sgc, None, |sgc, _, out| sgc.stage(Ticket { slot, part }, command, out));
+            self.with_sgc(sgc, None, |sgc, _, out| {
+                sgc.stage(Ticket { slot, part }, command, out)
+            });
         }
         if let Some(Gather::Stage(mut gather)) = self.gathers.remove(&slot) {
             gather.missing.arrived(None);
@@ -106,10 +120,14 @@ impl Broker {
         }
         let gate = gather.missing.gate();
         let response = match gather.whole_request {
-            ErrorCode::NONE => {
-                TxnShareAcknowledgeResponse { responses: gather.topics, ..Default::default() }
-            }
-            error_code => TxnShareAcknowledgeResponse { error_code, ..Default::default() },
+            ErrorCode::NONE => TxnShareAcknowledgeResponse {
+                responses: gather.topics,
+                ..Default::default()
+            },
+            error_code => TxnShareAcknowledgeResponse {
+                error_code,
+                ..Default::default()
+            },
         };
         self.respond(slot, response, gate);
     }
@@ -117,8 +135,10 @@ impl Broker {
     /// The verdicts that still wait will not come: a coordinator is being read back.
     pub(in crate::broker) fn abandon_stage(&mut self, slot: u64, gather: StageGather) {
         let gate = gather.missing.gate();
-        let response =
-            TxnShareAcknowledgeResponse { responses: gather.topics, ..Default::default() };
+        let response = TxnShareAcknowledgeResponse {
+            responses: gather.topics,
+            ..Default::default()
+        };
         self.respond(slot, response, gate);
     }
 
@@ -134,7 +154,10 @@ impl Broker {
         if self.is_tc_frozen(tc) {
             return Err(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
         }
-        let tc = self.tcs.get(&tc).ok_or(ErrorCode::INVALID_PRODUCER_ID_MAPPING)?;
+        let tc = self
+            .tcs
+            .get(&tc)
+            .ok_or(ErrorCode::INVALID_PRODUCER_ID_MAPPING)?;
         tc.check_producer(
             &request.transactional_id,
             request.producer_id,
@@ -149,7 +172,10 @@ impl Broker {
     /// A share group exists while it has members here or states in the log.
     pub(in crate::broker) fn share_group_exists(&self, group: &str) -> bool {
         self.groups.contains_key(group)
-            || self.sgcs.values().any(|sgc| sgc.states().any(|(key, _)| key.group == *group))
+            || self
+                .sgcs
+                .values()
+                .any(|sgc| sgc.states().any(|(key, _)| key.group == *group))
     }
 
     fn check_stage_member(
@@ -157,7 +183,9 @@ impl Broker {
         request: &TxnShareAcknowledgeRequest,
         member: Option<&Str>,
     ) -> ErrorCode {
-        let Some(member) = member else { return ErrorCode::NONE };
+        let Some(member) = member else {
+            return ErrorCode::NONE;
+        };
         match self.groups.get(&request.group_id) {
             Some(group) => group.check_member(member, request.member_epoch),
             None => ErrorCode::UNKNOWN_MEMBER_ID,
@@ -184,7 +212,10 @@ impl Broker {
             for (index, partition) in topic.partitions.iter().enumerate() {
                 let part = u32::try_from(gather.places.len()).unwrap_or(u32::MAX);
                 gather.places.push((place, index));
-                let id = LogId { topic: topic.topic_id, partition: partition.partition };
+                let id = LogId {
+                    topic: topic.topic_id,
+                    partition: partition.partition,
+                };
                 let judged = match repeated.contains(&id) {
                     true => Err((ErrorCode::INVALID_REQUEST, "the partition is listed twice")),
                     false => self.judge_partition(id, partition, version),
@@ -193,7 +224,11 @@ impl Broker {
                     Ok(ranges) if ranges.is_empty() => (ErrorCode::NONE, None),
                     Ok(ranges) => {
                         let group = request.group_id.clone();
-                        let key = ShareKey { group, topic: id.topic, partition: id.partition };
+                        let key = ShareKey {
+                            group,
+                            topic: id.topic,
+                            partition: id.partition,
+                        };
                         accepted.push(Accepted { part, key, ranges });
                         // Until its coordinator has spoken.
                         (ErrorCode::COORDINATOR_NOT_AVAILABLE, None)
@@ -246,7 +281,10 @@ fn repeated_partitions(request: &TxnShareAcknowledgeRequest) -> BTreeSet<LogId> 
     for topic in &request.topics {
         let topic_again = !topics.insert(topic.topic_id);
         for partition in &topic.partitions {
-            let id = LogId { topic: topic.topic_id, partition: partition.partition };
+            let id = LogId {
+                topic: topic.topic_id,
+                partition: partition.partition,
+            };
             if !seen.insert(id) || topic_again {
                 repeated.insert(id);
             }
@@ -254,7 +292,12 @@ fn repeated_partitions(request: &TxnShareAcknowledgeRequest) -> BTreeSet<LogId> 
     }
     // A topic entry that comes twice spoils both of its entries.
     let twice = |topic: Uuid| {
-        request.topics.iter().filter(|own| own.topic_id == topic).count() > 1
+        request
+            .topics
+            .iter()
+            .filter(|own| own.topic_id == topic)
+            .count()
+            > 1
     };
     repeated.extend(seen.into_iter().filter(|id| twice(id.topic)));
     repeated
@@ -283,7 +326,12 @@ fn stage_ranges(
     let delivery_count = (version >= 1).then_some(batch.delivery_count);
     if types.len() == 1 {
         let acknowledge_type = types.first().copied().unwrap_or_default();
-        ranges.push(StagedRange { first_offset: first, last_offset: last, acknowledge_type, delivery_count });
+        ranges.push(StagedRange {
+            first_offset: first,
+            last_offset: last,
+            acknowledge_type,
+            delivery_count,
+        });
         return Ok(());
     }
     let mut offset = first;

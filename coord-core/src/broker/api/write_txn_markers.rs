@@ -13,11 +13,7 @@ impl Broker {
     /// Writes markers for producers that no coordinator has in a transaction. Those of a
     /// transaction that a coordinator holds are refused without effect: ending one partition of it
     /// would part its output from its acknowledgements (KIP-1289).
-    pub(super) fn write_txn_markers_request(
-        &mut self,
-        slot: u64,
-        request: WriteTxnMarkersRequest,
-    ) {
+    pub(super) fn write_txn_markers_request(&mut self, slot: u64, request: WriteTxnMarkersRequest) {
         let mut gate = None;
         let mut results = Vec::with_capacity(request.markers.len());
         for marker in request.markers {
@@ -34,7 +30,10 @@ impl Broker {
             gate = later(gate, own);
             results.extend(response.markers);
         }
-        let response = WriteTxnMarkersResponse { markers: results, ..Default::default() };
+        let response = WriteTxnMarkersResponse {
+            markers: results,
+            ..Default::default()
+        };
         self.respond(slot, response, gate);
     }
 }
@@ -45,11 +44,13 @@ fn refused(marker: &markers::WritableTxnMarker) -> markers::WritableTxnMarkerRes
         partitions: topic
             .partition_indexes
             .iter()
-            .map(|&partition_index| markers::WritableTxnMarkerPartitionResult {
-                partition_index,
-                error_code: ErrorCode::INVALID_TXN_STATE,
-                ..Default::default()
-            })
+            .map(
+                |&partition_index| markers::WritableTxnMarkerPartitionResult {
+                    partition_index,
+                    error_code: ErrorCode::INVALID_TXN_STATE,
+                    ..Default::default()
+                },
+            )
             .collect(),
         ..Default::default()
     };

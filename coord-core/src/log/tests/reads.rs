@@ -184,9 +184,24 @@ fn spans_are_found_across_the_borders_of_chunks() {
     let spans = PartitionLog::batch_bounds(&chunks);
     let seen: Vec<_> = spans
         .iter()
-        .map(|span| (span.base, span.last, span.is_control, span.is_transactional, span.producer_id))
+        .map(|span| {
+            (
+                span.base,
+                span.last,
+                span.is_control,
+                span.is_transactional,
+                span.producer_id,
+            )
+        })
         .collect();
-    assert_eq!(seen, [(0, 2, false, false, -1), (3, 4, false, true, 7), (5, 5, true, true, 7)]);
+    assert_eq!(
+        seen,
+        [
+            (0, 2, false, false, -1),
+            (3, 4, false, true, 7),
+            (5, 5, true, true, 7)
+        ]
+    );
     let sizes: usize = spans.iter().map(|span| span.size).sum();
     assert_eq!(sizes, chunks.concat().len());
     let whole = chunks.concat();

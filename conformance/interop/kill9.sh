@@ -5,7 +5,7 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 ROOT=$(cd -- "$INTEROP/../.." && pwd)
-kills=${1:-5}
+kills=${1:-20}
 fetch_kafka
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,6 @@
 //! What a script runs against: the cores in this process, or a server behind a socket.
 
+use ackord_machine::Limits;
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
@@ -62,6 +63,28 @@ impl ShareView {
     }
 }
 
+/// Bounds of a broker by the names that scripts give them.
+///
+/// # Errors
+/// A name that scripts do not have, or no number.
+pub fn limits(pairs: &Pairs) -> Result<Limits, String> {
+    let mut limits = Limits::default();
+    for (name, value) in pairs {
+        let number = value
+            .parse()
+            .map_err(|_| format!("`{value}` is no limit"))?;
+        match name.as_str() {
+            "checkpoint.appends" => limits.checkpoint_appends = number,
+            "tail.bytes" => {
+                limits.tail_bytes = usize::try_from(number).unwrap_or(usize::MAX);
+                limits.tail_bytes_per_log = limits.tail_bytes;
+            }
+            other => return Err(format!("there is no limit `{other}`")),
+        }
+    }
+    Ok(limits)
+}
+
 /// A broker under test. Clients are named; the first request of a name opens its connection.
 pub trait Arm {
     /// Why this arm cannot run a script with such steps; `None` where it can.
@@ -97,6 +120,11 @@ pub trait Arm {
     /// # Errors
     /// Nothing came in time, or the stream is broken.
     fn receive(&mut self, client: &str) -> Result<Received, String>;
+
+    /// Whether [`poll`](Arm::poll) knows that nothing came, or only that nothing came so far.
+    fn sees_waiting(&self) -> bool {
+        true
+    }
 
     /// Whether something came already.
     fn poll(&mut self, client: &str) -> Received;

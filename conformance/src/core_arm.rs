@@ -11,7 +11,7 @@ use ackord_proto::frame::FrameBuffer;
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
-use crate::arm::{Arm, Received, ShareView};
+use crate::arm::{self, Arm, Received, ShareView};
 use crate::core_view;
 use crate::memory_store::{MemoryStore, Plan};
 use crate::script::{Keep, Needs, Pairs, StorageStep};
@@ -288,19 +288,7 @@ impl Arm for CoreArm {
         if let Some(name) = self.config.unknown().first() {
             return Err(format!("`{name}` has no effect"));
         }
-        for (name, value) in limits {
-            let number = value
-                .parse()
-                .map_err(|_| format!("`{value}` is no limit"))?;
-            match name.as_str() {
-                "checkpoint.appends" => self.limits.checkpoint_appends = number,
-                "tail.bytes" => {
-                    self.limits.tail_bytes = usize::try_from(number).unwrap_or(usize::MAX);
-                    self.limits.tail_bytes_per_log = self.limits.tail_bytes;
-                }
-                other => return Err(format!("there is no limit `{other}`")),
-            }
-        }
+        self.limits = arm::limits(limits)?;
         self.boot()
     }
 
@@ -434,14 +422,7 @@ impl Arm for CoreArm {
 
     fn transaction_state(&self, transactional_id: &str) -> Option<String> {
         let broker = self.broker.as_ref()?;
-        let mut found = broker
-            .transaction_coordinators()
-            .filter_map(|coordinator| coordinator.transaction(transactional_id));
-        Some(
-            found
-                .next()
-                .map_or("none".to_string(), |txn| txn.state.name().to_string()),
-        )
+        Some(core_view::transaction_state(broker, transactional_id))
     }
 
     fn take_log(&mut self) -> Vec<String> {

@@ -8,7 +8,7 @@ use ackord_machine::LogId;
 use crate::arm::{ShareView, StateRange};
 
 /// A share partition: as its leader has it, or as it is stored where no leader has loaded it.
-pub(crate) fn share_view(broker: &Broker, group: &str, log: LogId) -> ShareView {
+pub fn share_view(broker: &Broker, group: &str, log: LogId) -> ShareView {
     let loaded = broker
         .leader(log)
         .and_then(|leader| leader.share_partition(group));
@@ -76,7 +76,7 @@ fn stored_view(state: &ShareState) -> ShareView {
 }
 
 /// Kafka's name of a stored delivery state.
-pub(crate) fn state_name(id: i8) -> &'static str {
+pub fn state_name(id: i8) -> &'static str {
     match id {
         0 => "AVAILABLE",
         1 => "ACQUIRED",
@@ -88,8 +88,17 @@ pub(crate) fn state_name(id: i8) -> &'static str {
     }
 }
 
+/// Kafka's name of the state of a transactional id; `none` where nobody knows the id.
+pub fn transaction_state(broker: &Broker, transactional_id: &str) -> String {
+    let mut found = broker
+        .transaction_coordinators()
+        .filter_map(|coordinator| coordinator.transaction(transactional_id));
+    let name = found.next().map_or("none", |txn| txn.state.name());
+    name.to_string()
+}
+
 /// Transactions that are not at their end, and acknowledgements that wait for one.
-pub(crate) fn open_items(broker: &Broker) -> Vec<String> {
+pub fn open_items(broker: &Broker) -> Vec<String> {
     let mut open = Vec::new();
     for coordinator in broker.transaction_coordinators() {
         for txn in coordinator.transactions() {

@@ -196,6 +196,10 @@ impl<'a> Session<'a> {
 
     fn take_answer(&mut self, client: &str, expected: &Expected) -> Result<(), String> {
         if *expected == Expected::Waiting {
+            if !self.arm.sees_waiting() {
+                self.notes
+                    .push("not visible here: that no answer comes yet".to_string());
+            }
             return match self.arm.poll(client) {
                 Received::Waiting => Ok(()),
                 Received::Closed => Err("the connection is closed".to_string()),
@@ -456,6 +460,14 @@ impl<'a> Session<'a> {
 
     fn check_states(&mut self, view: &ShareView, item: &StateItem) -> Result<(), String> {
         let held = matches!(item.state.as_str(), "ACQUIRED" | "TX_PENDING");
+        if !view.shows_held
+            && let Some(count) = item.count
+        {
+            let StateItem { first, last, .. } = item;
+            self.notes.push(format!(
+                "not visible here: that {first}-{last} have count={count}"
+            ));
+        }
         if !view.shows_held && held && view.state_of(item.first).0 == "AVAILABLE" {
             let StateItem {
                 first, last, state, ..

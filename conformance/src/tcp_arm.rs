@@ -2,39 +2,26 @@
 //! scripts with such steps are left out.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ackord_proto::frame::FrameBuffer;
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
 use crate::arm::{Arm, Received, ShareView};
+use crate::frame_stream::FrameStream;
 use crate::script::{Keep, Needs, Pairs, StorageStep};
 use crate::transcript::FrameText;
 
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Frames never come near this.
-const FRAME_LIMIT: usize = 100 * 1024 * 1024;
-
 /// Tells the names of one run from those of another on the same server.
 static RUNS: AtomicU64 = AtomicU64::new(0);
-
-#[derive(Debug)]
-struct Conn {
-    stream: TcpStream,
-    buffer: FrameBuffer,
-}
 
 /// A server by its address.
 #[derive(Debug)]
 pub struct TcpArm {
     address: String,
     suffix: String,
-    conns: BTreeMap<String, Conn>,
+    conns: BTreeMap<String, FrameStream>,
     frames: FrameText,
     log: Vec<String>,
 }
@@ -55,21 +42,9 @@ impl TcpArm {
         }
     }
 
-    fn connection(&mut self, client: &str) -> Result<&mut Conn, String> {
+    fn connection(&mut self, client: &str) -> Result<&mut FrameStream, String> {
         if !self.conns.contains_key(client) {
-            let open = || {
-                let stream = TcpStream::connect(&self.address)?;
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(PATIENCE))?;
-                Ok(stream)
-            };
-            let stream = open().map_err(|error: std::io::Error| {
-                format!("cannot connect to {}: {error}", self.address)
-            })?;
-            let conn = Conn {
-                stream,
-                buffer: FrameBuffer::new(FRAME_LIMIT),
-            };
+            let conn = FrameStream::connect(&self.address)?;
             self.conns.insert(client.to_string(), conn);
         }
         self.conns
@@ -79,25 +54,6 @@ impl TcpArm {
 
     fn out_of_reach(what: &str) -> Result<(), String> {
         Err(format!("{what} of a server is out of reach"))
-    }
-}
-
-fn read_frame(conn: &mut Conn) -> Result<Received, String> {
-    let mut chunk = vec![0; 64 * 1024];
-    loop {
-        match conn.buffer.next_frame() {
-            Ok(Some(frame)) => return Ok(Received::Frame(frame)),
-            Ok(None) => {}
-            Err(error) => return Err(error.to_string()),
-        }
-        match conn.stream.read(&mut chunk) {
-            Ok(0) => return Ok(Received::Closed),
-            Ok(count) => conn.buffer.push_slice(&chunk[..count]),
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
-                return Ok(Received::Closed);
-            }
-            Err(error) => return Err(format!("no answer came: {error}")),
-        }
     }
 }
 
@@ -137,14 +93,11 @@ impl Arm for TcpArm {
             .frames
             .request(client, &Bytes::copy_from_slice(&whole[4..]));
         self.log.push(format!("  {text}"));
-        let conn = self.connection(client)?;
-        conn.stream
-            .write_all(&whole)
-            .map_err(|error| format!("cannot send: {error}"))
+        self.connection(client)?.send(&whole)
     }
 
     fn receive(&mut self, client: &str) -> Result<Received, String> {
-        let received = read_frame(self.connection(client)?)?;
+        let received = self.connection(client)?.receive()?;
         match &received {
             Received::Frame(frame) => {
                 let text = self.frames.response(client, frame);
@@ -157,6 +110,10 @@ impl Arm for TcpArm {
             Received::Waiting => {}
         }
         Ok(received)
+    }
+
+    fn sees_waiting(&self) -> bool {
+        false
     }
 
     /// What has not arrived may still be under way, so nothing is said.

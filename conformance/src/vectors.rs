@@ -1,21 +1,30 @@
 //! Golden vectors: bytes that Apache Kafka's own classes wrote, checked against our codecs.
 //!
-//! A table is known by its first line. Checked are message bodies, whole frames, headers,
-//! damaged bodies, records of the coordinators and record batches; other tables are skipped.
+//! A table is known by its first line: message bodies, whole frames, headers, damaged bodies,
+//! records of the coordinators, structures inside bytes fields, record batches. Other tables
+//! are skipped. What we refuse although Kafka accepts it is listed in [`STRICTER`].
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ackord_proto::Writer;
-use ackord_proto::api::{ApiKey, Body, Request, RequestHeader, Response, ResponseHeader};
-use ackord_proto::coordinator_records::{self as internal, RecordKey, RecordValue};
-use ackord_proto::printer::Printer;
+use ackord_proto::api::{ApiKey, Body};
 use ackord_proto::reader::Reader;
 use bytes::Bytes;
 
-// The path is said because another crate includes this file.
+// The paths are said because another crate includes this file.
 #[path = "vectors/batches.rs"]
 mod batches;
+#[path = "vectors/headers.rs"]
+mod headers;
+#[path = "vectors/messages.rs"]
+mod messages;
+#[path = "vectors/stricter.rs"]
+mod stricter;
+#[path = "vectors/structures.rs"]
+mod structures;
+
+pub use stricter::{STRICTER, Stricter};
 
 /// How many vectors passed, failed or are of no concern to us.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,23 +98,41 @@ fn tables(path: &Path) -> Vec<PathBuf> {
 type Check = fn(&Row<'_>) -> Verdict;
 
 /// How the first lines of the tables begin, and what checks a row.
-const TABLES: [(&str, Check); 10] = [
+const TABLES: [(&str, Check); 13] = [
     (
         "api_key\tapi_name\tversion\tkind\tstability\tvariant",
-        message,
+        messages::message,
     ),
-    ("api_key\tapi_name\tversion\tkind\tfault\tpath", malformed),
-    ("api_key\tapi_name\tversion\tkind\tfault\tprefix_hex", limit),
-    ("api_key\tapi_name\tversion\trequest_header", header),
+    (
+        "api_key\tapi_name\tversion\tkind\tfault\tpath",
+        messages::malformed,
+    ),
+    (
+        "api_key\tapi_name\tversion\tkind\tfault\tprefix_hex",
+        messages::limit,
+    ),
+    (
+        "api_key\tapi_name\tversion\trequest_header",
+        headers::versions,
+    ),
+    ("header\theader_version\tvariant", headers::bytes),
     (
         "name\tapi_key\tapi_name\tversion\tkind\theader_version",
-        frame,
+        headers::frame,
     ),
-    ("name\thex\theader_outcome", odd_frame),
-    ("topic\trecord_type\trecord_name", coordinator_record),
+    ("name\thex\theader_outcome", headers::odd_frame),
+    (
+        "topic\trecord_type\trecord_name",
+        structures::coordinator_record,
+    ),
+    ("name\tversion\tvariant\thex\tjson", structures::embedded),
     ("name\thex\tbase_offset\tlast_offset", batches::record_batch),
     ("name\thex\tbatch_count\tvalid_bytes", batches::record_set),
     ("name\thex\twhat\tbatch_count\twalk", batches::corrupt_batch),
+    (
+        "name\thex\tmagic\tproduce_exception",
+        batches::legacy_message_set,
+    ),
 ];
 
 /// Checks one table.
@@ -209,265 +236,4 @@ fn all_read(r: &Reader) -> Result<(), String> {
         0 => Ok(()),
         left => Err(format!("{left} bytes left")),
     }
-}
-
-/// A body that was decoded from a row.
-enum AnyBody {
-    Request(Request),
-    Response(Response),
-}
-
-impl AnyBody {
-    fn decode(row: &Row<'_>, key: ApiKey, version: i16, r: &mut Reader) -> Result<Self, String> {
-        match row.cell("kind") {
-            "request" => Request::decode(key, version, r)
-                .map(Self::Request)
-                .map_err(show),
-            "response" => Response::decode(key, version, r)
-                .map(Self::Response)
-                .map_err(show),
-            other => Err(format!("unknown kind {other}")),
-        }
-    }
-
-    fn check(&self, version: i16, expected: &Bytes) -> Result<(), String> {
-        let mut printer = Printer::default();
-        match self {
-            Self::Request(body) => {
-                body.print(version, &mut printer);
-                same_bytes(body, version, expected)
-            }
-            Self::Response(body) => {
-                body.print(version, &mut printer);
-                same_bytes(body, version, expected)
-            }
-        }
-    }
-}
-
-/// Decode, encode, the same bytes.
-fn message(row: &Row<'_>) -> Verdict {
-    let Some((key, version)) = row.api()? else {
-        return Ok(None);
-    };
-    let bytes = row.bytes("hex")?;
-    let mut r = Reader::new(bytes.clone());
-    let body = AnyBody::decode(row, key, version, &mut r)?;
-    all_read(&r)?;
-    body.check(version, &bytes)?;
-    Ok(Some(()))
-}
-
-/// Size, header and body of a whole frame.
-fn frame(row: &Row<'_>) -> Verdict {
-    let Some((key, version)) = row.api()? else {
-        return Ok(None);
-    };
-    let bytes = row.bytes("hex")?;
-    let mut r = Reader::new(bytes.slice(4..));
-    let correlation_id = row.number("correlation_id")?;
-    let chunks = match row.cell("kind") {
-        "request" => {
-            let header = RequestHeader::decode(&mut r).map_err(show)?;
-            let client_id = header
-                .client_id
-                .as_ref()
-                .map(|id| format!("{:?}", id.as_str()));
-            let expected = (
-                key,
-                version,
-                correlation_id,
-                row.cell("client_id").to_owned(),
-            );
-            let client_id = client_id.unwrap_or("null".to_owned());
-            let found = (
-                header.api_key,
-                header.api_version,
-                header.correlation_id,
-                client_id,
-            );
-            if found != expected {
-                return Err(format!("header {found:?}"));
-            }
-            let body = Request::decode(key, version, &mut r).map_err(show)?;
-            ackord_proto::api::encode_request_frame(&header, &body)
-        }
-        _ => {
-            ResponseHeader::decode(key, version, &mut r).map_err(show)?;
-            let body = Response::decode(key, version, &mut r).map_err(show)?;
-            ackord_proto::api::encode_response_frame(correlation_id, key, version, &body)
-        }
-    };
-    all_read(&r)?;
-    let encoded = chunks.map_err(show)?.concat();
-    if encoded == bytes {
-        Ok(Some(()))
-    } else {
-        Err(format!("other bytes: {encoded:02x?}"))
-    }
-}
-
-/// Header versions and announced ranges.
-fn header(row: &Row<'_>) -> Verdict {
-    if row.cell("version") == "none" {
-        return Ok(None);
-    }
-    let Some((key, version)) = row.api()? else {
-        return Ok(None);
-    };
-    let found = [
-        key.request_header_version(version),
-        key.response_header_version(version),
-        *key.announced_versions().start(),
-        *key.announced_versions().end(),
-    ];
-    let columns = [
-        "request_header",
-        "response_header",
-        "advertised_min",
-        "advertised_max",
-    ];
-    for (column, found) in columns.into_iter().zip(found) {
-        if row.number::<i16>(column)? != found {
-            return Err(format!("{column} is {found} with us"));
-        }
-    }
-    if key.versions().contains(&version) {
-        Ok(Some(()))
-    } else {
-        Err("unknown version".into())
-    }
-}
-
-/// Faults that Kafka lets pass and we refuse; no real client sends them.
-const STRICTER: [&str; 3] = ["utf-8", "utf8", "size"];
-
-/// What Kafka refuses we refuse; what it accepts we accept and write back alike.
-fn malformed(row: &Row<'_>) -> Verdict {
-    let Some((key, version)) = row.api()? else {
-        return Ok(None);
-    };
-    let bytes = row.bytes("hex")?;
-    let mut r = Reader::new(bytes);
-    let ours = AnyBody::decode(row, key, version, &mut r);
-    match (row.cell("reader"), ours) {
-        ("ok", Ok(body)) => {
-            let unread: usize = row.number("unread")?;
-            if r.remaining() != unread {
-                return Err(format!("{} bytes unread", r.remaining()));
-            }
-            if !row.cell("reencoded").starts_with('!') {
-                body.check(version, &row.bytes("reencoded")?)?;
-            }
-            Ok(Some(()))
-        }
-        ("ok", Err(reason)) => {
-            let fault = row.cell("fault").to_lowercase();
-            let stricter = STRICTER.iter().any(|stricter| fault.contains(stricter));
-            // Content left out of a tagged field contradicts the size of that field.
-            let size = fault.contains("content left out") && row.cell("path").starts_with("tags.");
-            if stricter || size {
-                Ok(Some(()))
-            } else {
-                Err(reason)
-            }
-        }
-        (_, Err(_)) => Ok(Some(())),
-        (refusal, Ok(_)) => Err(format!("accepted, but Kafka says {refusal}")),
-    }
-}
-
-/// Bodies around Kafka's limits, too long to be written out.
-fn limit(row: &Row<'_>) -> Verdict {
-    let Some((key, version)) = row.api()? else {
-        return Ok(None);
-    };
-    let fill = row.bytes("fill_hex")?.repeat(row.number("fill_count")?);
-    let bytes = [
-        row.bytes("prefix_hex")?,
-        fill.into(),
-        row.bytes("suffix_hex")?,
-    ]
-    .concat();
-    let mut r = Reader::new(bytes.into());
-    let accepted = AnyBody::decode(row, key, version, &mut r).map(|_| ());
-    match (row.cell("reader"), accepted) {
-        ("ok", accepted) => accepted.map(Some),
-        (_, Err(_)) => Ok(Some(())),
-        (refusal, Ok(())) => Err(format!("accepted, but Kafka says {refusal}")),
-    }
-}
-
-/// Frames with a header that a broker must question.
-fn odd_frame(row: &Row<'_>) -> Verdict {
-    let bytes = row.bytes("hex")?;
-    let header = RequestHeader::decode(&mut Reader::new(bytes.clone()));
-    let known = bytes
-        .first_chunk()
-        .and_then(|key| ApiKey::from_key(i16::from_be_bytes(*key)));
-    match (row.cell("header_outcome"), known, header) {
-        ("ok", None, _) => Ok(None),
-        ("ok", Some(_), Ok(header)) => {
-            let version = header.api_key.request_header_version(header.api_version);
-            let expected: i16 = row.number("header_version")?;
-            (expected == version)
-                .then_some(Some(()))
-                .ok_or(format!("header version {version}"))
-        }
-        ("ok", Some(_), Err(error)) => Err(show(error)),
-        (_, _, Err(_)) => Ok(Some(())),
-        (refusal, _, Ok(_)) => Err(format!("accepted, but Kafka says {refusal}")),
-    }
-}
-
-/// Reads and writes a key and a value of known types.
-fn key_and_value<K: RecordKey, V: RecordValue>(row: &Row<'_>) -> Verdict {
-    let bytes = row.bytes("key_hex")?;
-    let key: K = internal::decode_key(&bytes).map_err(show)?;
-    if internal::encode_key(&key).map_err(show)? != bytes {
-        return Err("other bytes of the key".to_owned());
-    }
-    if row.cell("value_hex") == "null" {
-        return Ok(Some(()));
-    }
-    let bytes = row.bytes("value_hex")?;
-    let (value, version) = internal::decode_value::<V>(&bytes).map_err(show)?;
-    if version != row.number::<i16>("value_version")? {
-        return Err(format!("version {version}"));
-    }
-    let _ = value.to_text(version);
-    match internal::encode_value(&value, version).map_err(show)? {
-        encoded if encoded == bytes => Ok(Some(())),
-        encoded => Err(format!("other bytes of the value: {encoded:02x?}")),
-    }
-}
-
-/// The check for each record type that we know.
-macro_rules! coordinator_records {
-    ($($topic:literal $record_type:literal: $key:ident, $value:ident;)*) => {
-        fn coordinator_record(row: &Row<'_>) -> Verdict {
-            match (row.cell("topic"), row.cell("record_type")) {
-                $(($topic, $record_type) => {
-                    key_and_value::<internal::$key, internal::$value>(row)
-                })*
-                _ => Ok(None),
-            }
-        }
-    };
-}
-
-coordinator_records! {
-    "__transaction_state" "0": TransactionLogKey, TransactionLogValue;
-    "__share_group_state" "0": ShareSnapshotKey, ShareSnapshotValue;
-    "__share_group_state" "1": ShareUpdateKey, ShareUpdateValue;
-    "__consumer_offsets" "10": ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue;
-    "__consumer_offsets" "11": ShareGroupMetadataKey, ShareGroupMetadataValue;
-    "__consumer_offsets" "12":
-        ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue;
-    "__consumer_offsets" "13":
-        ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue;
-    "__consumer_offsets" "14":
-        ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue;
-    "__consumer_offsets" "15":
-        ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue;
 }

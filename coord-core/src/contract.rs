@@ -98,6 +98,8 @@ pub enum CloseReason {
     BadRequest(String),
     /// The broker stops.
     Draining,
+    /// The broker's own state cannot be read back at the moment.
+    StorageFailed,
     /// More connections than the limit.
     TooManyConnections,
 }
@@ -107,6 +109,7 @@ impl fmt::Display for CloseReason {
         match self {
             CloseReason::BadRequest(what) => write!(f, "bad request: {what}"),
             CloseReason::Draining => f.write_str("the broker stops"),
+            CloseReason::StorageFailed => f.write_str("storage failed"),
             CloseReason::TooManyConnections => f.write_str("too many connections"),
         }
     }

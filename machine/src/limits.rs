@@ -31,7 +31,7 @@ impl Default for Limits {
             frame_bytes: 100 * 1024 * 1024,
             pipelined_requests: 16,
             request_bytes: 512 * 1024 * 1024,
-            unsent_bytes: 64 * 1024 * 1024,
+            unsent_bytes: 1024 * 1024,
             tail_bytes: 64 * 1024 * 1024,
             tail_bytes_per_log: 4 * 1024 * 1024,
             checkpoint_appends: 1000,

@@ -5,6 +5,7 @@
 //! * [`frame`]: cutting a stream of bytes into frames.
 //! * [`records`]: record batches (magic 2) and control records.
 //! * [`coordinator_records`]: what the coordinators write into their internal topics.
+//! * [`embedded`]: structures inside bytes fields, such as subscriptions of consumers.
 //! * [`kip1289`]: the numbers of transactional share acknowledgement.
 //!
 //! Nothing here holds state, does I/O or needs the standard library. Feature `std` (on by
@@ -21,6 +22,7 @@ pub use ackord_proto_derive::Wire;
 
 pub mod api;
 pub mod coordinator_records;
+pub mod embedded;
 pub mod error_code;
 pub mod frame;
 pub mod kip1289;

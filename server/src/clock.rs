@@ -4,30 +4,65 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ackord_machine::{Deadline, MonoTime, Now, WallTime};
 
-/// Samples the clocks. Its monotonic epoch is the moment of its creation.
+/// Where the core's thread has its time from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    epoch: Instant,
+pub struct Clock(Source);
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// Stands still until it is turned.
+    Manual(Now),
+    /// The clocks of the machine; the monotonic one counts from here.
+    System(Instant),
 }
 
 impl Clock {
-    pub(crate) fn new() -> Self {
-        Clock {
-            epoch: Instant::now(),
-        }
+    /// The clocks of the machine. The monotonic epoch is this moment.
+    pub fn system() -> Self {
+        Clock(Source::System(Instant::now()))
+    }
+
+    /// Stands still at `start`; only [`Host::errand`](crate::Host::errand) turns it. For tests.
+    pub fn manual(start: Now) -> Self {
+        Clock(Source::Manual(start))
+    }
+
+    pub(crate) fn is_manual(&self) -> bool {
+        matches!(self.0, Source::Manual(_))
     }
 
     pub(crate) fn now(&self) -> Now {
-        let micros = u64::try_from(self.epoch.elapsed().as_micros()).unwrap_or(u64::MAX);
-        Now {
-            mono: MonoTime::from_micros(micros),
-            wall: WallTime::from_millis(wall_millis()),
+        match self.0 {
+            Source::Manual(now) => now,
+            Source::System(epoch) => Now {
+                mono: MonoTime::from_micros(
+                    u64::try_from(epoch.elapsed().as_micros()).unwrap_or(u64::MAX),
+                ),
+                wall: WallTime::from_millis(wall_millis()),
+            },
         }
     }
 
-    /// How long to wait for a deadline.
-    pub(crate) fn until(&self, deadline: Deadline) -> Duration {
-        deadline.at.since(self.now().mono)
+    /// How long to wait for a deadline; `None` until something else comes.
+    pub(crate) fn until(&self, deadline: Deadline) -> Option<Duration> {
+        match self.0 {
+            Source::Manual(_) => None,
+            Source::System(_) => Some(deadline.at.since(self.now().mono)),
+        }
+    }
+
+    /// Turns a manual clock forward to `mono`, the wall clock by as many milliseconds.
+    pub(crate) fn turn(&mut self, mono: MonoTime) {
+        if let Source::Manual(now) = &mut self.0 {
+            let mono = mono.max(now.mono);
+            let passed = mono.as_micros() / 1000 - now.mono.as_micros() / 1000;
+            let passed = i64::try_from(passed).unwrap_or(i64::MAX);
+            let wall = now.wall.as_millis().saturating_add(passed);
+            *now = Now {
+                mono,
+                wall: WallTime::from_millis(wall),
+            };
+        }
     }
 }
 
@@ -37,5 +72,25 @@ pub(crate) fn wall_millis() -> i64 {
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => millis(since),
         Err(before) => -millis(before.duration()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_clock_moves_only_when_it_is_turned_and_never_back() {
+        let start = Now {
+            mono: MonoTime::from_micros(1500),
+            wall: WallTime::from_millis(70),
+        };
+        let mut clock = Clock::manual(start);
+        assert_eq!(clock.now(), start);
+        clock.turn(MonoTime::from_micros(3400));
+        let later = clock.now();
+        assert_eq!((later.mono.as_micros(), later.wall.as_millis()), (3400, 72));
+        clock.turn(MonoTime::ZERO);
+        assert_eq!(clock.now(), later);
     }
 }

@@ -1,11 +1,13 @@
 //! What the host drives.
 
+use std::any::Any;
+
 use ackord_coord_core::contract::{Effect, Input};
 use ackord_machine::{ApiMisuse, Deadline, Now};
 
 /// A sans-IO broker: it is told what happened, asked for effects until there are none, and called
 /// again when its deadline has passed.
-pub trait Core: Send + 'static {
+pub trait Core: Any + Send {
     /// Tells it what happened.
     ///
     /// # Errors

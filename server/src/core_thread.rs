@@ -1,5 +1,6 @@
 //! The thread that owns the core.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use crate::core::Core;
 use crate::host::Shared;
 use crate::inbox::Item;
 use crate::phase::Phase;
+use crate::probe::{Next, Probe, Rest};
 use crate::router::Router;
 
 /// A clean stop takes no longer than this before the store is closed.
@@ -25,6 +27,8 @@ pub(crate) struct CoreThread<C> {
     router: Router,
     shared: Arc<Shared>,
     course: Course,
+    /// Only where the clock is turned by hand.
+    probe: Option<Probe>,
 }
 
 /// How far a stop is.
@@ -50,6 +54,7 @@ impl<C: Core> CoreThread<C> {
             router,
             shared,
             course: Course::Running,
+            probe: clock.is_manual().then(Probe::default),
         }
     }
 
@@ -68,18 +73,41 @@ impl<C: Core> CoreThread<C> {
                 self.effects(now);
                 now = self.clock.now();
             }
-            if self
-                .core
-                .next_deadline()
-                .is_some_and(|deadline| deadline.at <= now.mono)
-            {
-                self.input(now, Input::Timeout);
-                self.effects(now);
-            }
+            self.due(now);
             self.advance(now);
+            self.errands();
         };
         self.router.close();
         result
+    }
+
+    /// Tells the core that a deadline has passed, if one has.
+    fn due(&mut self, now: Now) {
+        let next = self.core.next_deadline();
+        if next.is_some_and(|deadline| deadline.at <= now.mono) {
+            self.input(now, Input::Timeout);
+            self.effects(now);
+        }
+    }
+
+    /// Does what tests ask for, as far as that is possible now.
+    fn errands(&mut self) {
+        while self.shared.inbox.is_empty() {
+            let now = self.clock.now();
+            let Some(probe) = &mut self.probe else { return };
+            match probe.next(now) {
+                Next::Wait => return,
+                Next::Turn(until) => {
+                    let next = self.core.next_deadline().map(|deadline| deadline.at);
+                    self.clock.turn(next.map_or(until, |at| at.min(until)));
+                    self.due(self.clock.now());
+                }
+                Next::Look(look, exchanges) => {
+                    let core: &dyn Any = &self.core;
+                    look(core, Rest { now, exchanges });
+                }
+            }
+        }
     }
 
     /// How long to sleep; `None` means until something comes.
@@ -92,12 +120,18 @@ impl<C: Core> CoreThread<C> {
             Course::Running | Course::Ended(_) => None,
         };
         let next = self.core.next_deadline().into_iter().chain(own).min();
-        next.map(|deadline| self.clock.until(deadline))
+        next.and_then(|deadline| self.clock.until(deadline))
     }
 
     fn item(&mut self, now: Now, item: Item) {
         match item {
+            Item::Crash => self.course = Course::Ended(Ok(())),
             Item::Drain => self.drain(now),
+            Item::Errand(job) => {
+                if let Some(probe) = &mut self.probe {
+                    probe.take(job);
+                }
+            }
             Item::Input(Input::Closed { conn }) => {
                 self.router.closed(conn);
                 self.input(now, Input::Closed { conn });
@@ -115,6 +149,9 @@ impl<C: Core> CoreThread<C> {
     }
 
     fn input(&mut self, now: Now, input: Input) {
+        if let Some(probe) = &mut self.probe {
+            probe.input(&input);
+        }
         if let Err(misuse) = self.core.handle(now, input) {
             self.shared
                 .logger
@@ -124,6 +161,9 @@ impl<C: Core> CoreThread<C> {
 
     fn effects(&mut self, now: Now) {
         while let Some(effect) = self.core.poll_effect() {
+            if let Some(probe) = &mut self.probe {
+                probe.effect(&effect);
+            }
             if let Some(event) = self.router.route(effect) {
                 self.event(now, event);
             }

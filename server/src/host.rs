@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ackord_coord_core::contract::{ConnId, Input};
 use ackord_log_store::{LogStore, StoreEvent};
-use ackord_machine::Limits;
+use ackord_machine::{Limits, Now};
 
 use crate::clock::Clock;
 use crate::connection::Connection;
@@ -65,7 +65,23 @@ impl Host {
         durability: Durability,
         limits: &Limits,
         logger: Logger,
-        make: impl FnOnce(ackord_machine::Now) -> Result<C, String>,
+        make: impl FnOnce(Now) -> Result<C, String>,
+    ) -> Result<Host, StartError> {
+        Self::start_at(Clock::system(), dir, durability, limits, logger, make)
+    }
+
+    /// [`Host::start`] with another clock.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`], whose text is meant for the operator.
+    pub fn start_at<C: Core>(
+        clock: Clock,
+        dir: &Path,
+        durability: Durability,
+        limits: &Limits,
+        logger: Logger,
+        make: impl FnOnce(Now) -> Result<C, String>,
     ) -> Result<Host, StartError> {
         let shared = Arc::new(Shared {
             inbox: Inbox::default(),
@@ -86,7 +102,6 @@ impl Host {
             StoreEvent::Warning(text) => answered.logger.error(text),
         };
         let store = LogStore::open(dir, durability.into(), events).map_err(StartError::Store)?;
-        let clock = Clock::new();
         let core = make(clock.now()).map_err(StartError::Config)?;
         let router = Router::new(store, logger);
         let thread = CoreThread::new(core, clock, router, shared.clone());
@@ -134,9 +149,13 @@ impl Host {
         self.shared.logger
     }
 
+    pub(crate) fn tell(&self, item: Item) {
+        self.shared.inbox.push(item);
+    }
+
     /// Asks for a clean stop; returns at once.
     pub fn drain(&self) {
-        self.shared.inbox.push(Item::Drain);
+        self.tell(Item::Drain);
     }
 
     /// Ends when no connection is to be accepted any more.

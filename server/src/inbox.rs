@@ -11,12 +11,17 @@ use std::time::Duration;
 use ackord_coord_core::contract::{ConnId, Input};
 
 use crate::link::Link;
+use crate::probe::Job;
 
 /// One thing to know.
 #[derive(Debug)]
 pub(crate) enum Item {
+    /// A test wants the broker to end at once.
+    Crash,
     /// An operator wants the broker to stop.
     Drain,
+    /// Something to do for a test.
+    Errand(Job),
     /// For the core.
     Input(Input),
     /// A connection was accepted.
@@ -47,6 +52,10 @@ impl Inbox {
         if was_empty {
             self.filled.notify_one();
         }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
     }
 
     /// Everything that is there, once something is or the time is over.

@@ -1,14 +1,16 @@
-//! Record batches, whole, in rows and damaged.
+//! Record batches: whole, in rows, damaged, and of the formats before them.
 
+use ackord_proto::ErrorCode;
 use ackord_proto::records::{
-    BatchBuilder, BatchHeader, BatchIter, Compression, Record, RecordIter, batch,
+    BatchBuilder, BatchHeader, BatchIter, Compression, Record, RecordIter, RecordsError, batch,
     validate_for_append,
 };
 use bytes::Bytes;
 
+use super::stricter::is_stricter;
 use super::{Row, Verdict, show};
 
-/// Header, checksum, and for uncompressed batches every record.
+/// Header, checksum, every record; and the way back.
 pub(super) fn record_batch(row: &Row<'_>) -> Verdict {
     let bytes = row.bytes("hex")?;
     let header = BatchHeader::parse(&bytes).map_err(show)?;
@@ -30,15 +32,15 @@ pub(super) fn record_batch(row: &Row<'_>) -> Verdict {
     if !json.contains(&sequence) {
         return Err(format!("not in the batch: {sequence}"));
     }
-    if header.compression() != Compression::None {
-        return Ok(Some(()));
-    }
     let records: Vec<_> = RecordIter::new(&bytes)
         .map_err(show)?
         .collect::<Result<_, _>>()
         .map_err(show)?;
     find_records(json, &records)?;
-    rebuild(&header, &records, &bytes)?;
+    match header.compression() {
+        Compression::None => rebuild(&header, &records, &bytes)?,
+        codec => repack(&header, codec, &records)?,
+    }
     Ok(Some(()))
 }
 
@@ -80,14 +82,8 @@ fn find_records(json: &str, records: &[Record]) -> Result<(), String> {
     }
 }
 
-/// Builds the same batch again, where the records say everything that is in it.
-fn rebuild(header: &BatchHeader, records: &[Record], bytes: &Bytes) -> Result<(), String> {
-    let whole = records
-        .last()
-        .is_some_and(|last| last.offset == header.last_offset());
-    if header.is_log_append_time() || header.has_delete_horizon() || !whole {
-        return Ok(());
-    }
+/// A builder with the header of the batch and the same records.
+fn builder(header: &BatchHeader, records: &[Record]) -> Result<BatchBuilder, String> {
     let mut builder = BatchBuilder::new(header.base_offset)
         .leader_epoch(header.partition_leader_epoch)
         .producer(
@@ -111,9 +107,37 @@ fn rebuild(header: &BatchHeader, records: &[Record], bytes: &Bytes) -> Result<()
         let (key, value) = (record.key.as_deref(), record.value.as_deref());
         builder.push_at(delta, record.timestamp, key, value, &headers);
     }
-    match builder.build() {
+    Ok(builder)
+}
+
+/// Builds the same batch again, where the records say everything that is in it.
+fn rebuild(header: &BatchHeader, records: &[Record], bytes: &Bytes) -> Result<(), String> {
+    let whole = records
+        .last()
+        .is_some_and(|last| last.offset == header.last_offset());
+    if header.is_log_append_time() || header.has_delete_horizon() || !whole {
+        return Ok(());
+    }
+    match builder(header, records)?.build() {
         built if built == bytes => Ok(()),
         built => Err(format!("built other bytes: {built:02x?}")),
+    }
+}
+
+/// Packs the records again; other compressors make other bytes of the same records.
+fn repack(header: &BatchHeader, codec: Compression, records: &[Record]) -> Result<(), String> {
+    let packed = builder(header, records)?
+        .build_compressed(codec)
+        .map_err(show)?;
+    let found: Vec<_> = RecordIter::new(&packed)
+        .map_err(show)?
+        .collect::<Result<_, _>>()
+        .map_err(show)?;
+    let named = BatchHeader::parse(&packed).map_err(show)?.compression();
+    if found == records && named == codec {
+        Ok(())
+    } else {
+        Err("packed to other records".to_owned())
     }
 }
 
@@ -133,25 +157,56 @@ pub(super) fn record_set(row: &Row<'_>) -> Verdict {
         .ok_or(format!("{count} batches in {size} bytes"))
 }
 
-/// Damage that only a decompressor can see, or that we let pass like Kafka.
-fn passes(name: &str) -> bool {
-    name.starts_with("payload/")
-        || ["control", "crc/uncovered-leader-epoch"].contains(&name)
-        || ["attributes/unused-bits", "attributes/log-append-time"].contains(&name)
-        || name.starts_with("max-timestamp/")
-        || ["record/well-formed", "record/length-varint-overlong"].contains(&name)
-        || ["record/header-key-invalid-utf8", "record/attributes-set"].contains(&name)
-        || name == "record/timestamp-delta-negative"
+/// What Kafka says about a damaged batch: the first refusal on the way to the log. The record
+/// checks of a client and a broker are the same, so `iterate` is no step of its own.
+fn verdict_of_kafka<'a>(row: &'a Row<'_>) -> Option<&'a str> {
+    ["produce_check", "ensure_valid", "log_validator"]
+        .into_iter()
+        .map(|column| row.cell(column))
+        .find(|cell| *cell != "ok")
 }
 
-/// A batch that must not be appended, or one of the few that may.
+/// The code that belongs to an exception; `None` where Kafka has no name for the fault.
+fn code_of(exception: &str) -> Option<ErrorCode> {
+    match exception.split(':').next() {
+        Some("CorruptRecordException") => Some(ErrorCode::CORRUPT_MESSAGE),
+        Some("InvalidRecordException") => Some(ErrorCode::INVALID_RECORD),
+        _ => None,
+    }
+}
+
+/// A batch that must not be appended, or one of the few that may; with the code of Kafka.
 pub(super) fn corrupt_batch(row: &Row<'_>) -> Verdict {
-    let name = row.cell("name");
-    match (validate_for_append(&row.bytes("hex")?), passes(name)) {
-        (Ok(_), true) | (Err(_), false) => Ok(Some(())),
-        // Another codec or none over a compressed payload shows where the records are read.
-        (Err(_), true) if name.ends_with("flagged-none") => Ok(Some(())),
-        (Err(error), true) => Err(format!("refused: {error}")),
-        (Ok(_), false) => Err("accepted".to_owned()),
+    let (name, ours) = (row.cell("name"), validate_for_append(&row.bytes("hex")?));
+    let (refusal, error) = match (verdict_of_kafka(row), ours) {
+        (None, Ok(_)) => return Ok(Some(())),
+        (None, Err(_)) if is_stricter("corrupt-batches", name) => return Ok(Some(())),
+        (None, Err(error)) => return Err(format!("refused: {error}")),
+        (Some(refusal), Ok(_)) => return Err(format!("accepted, but Kafka says {refusal}")),
+        (Some(refusal), Err(error)) => (refusal, error),
+    };
+    match code_of(refusal) {
+        Some(code) if code != error.error_code() => {
+            let ours = error.error_code();
+            Err(format!("{ours} ({error}) instead of {code} ({refusal})"))
+        }
+        _ => Ok(Some(())),
+    }
+}
+
+/// Formats before magic 2, which a broker refuses by name.
+pub(super) fn legacy_message_set(row: &Row<'_>) -> Verdict {
+    let bytes = row.bytes("hex")?;
+    let expected = RecordsError::BadMagic(row.number("magic")?);
+    let found = [
+        validate_for_append(&bytes).err(),
+        BatchIter::new(bytes).find_map(Result::err),
+    ];
+    if found.iter().any(|error| *error != Some(expected)) {
+        return Err(format!("{found:?} instead of {expected:?}"));
+    }
+    match code_of(row.cell("produce_exception")) {
+        Some(code) if code == expected.error_code() => Ok(Some(())),
+        _ => Err(format!("answered with {}", expected.error_code())),
     }
 }

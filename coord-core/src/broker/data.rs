@@ -3,13 +3,13 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use ackord_machine::{LogAppend, LogId, OpId, OpKind};
+use ackord_machine::{LogAppend, LogId, OpId};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 
 use super::Broker;
-use super::journal::Pending;
+use super::journal::Gated;
 use crate::log::{LogConfig, PartitionLog};
 use crate::metadata::{
     CLUSTER_LOG, Metadata, SHARE_STATE_TOPIC, TXN_STATE_TOPIC, Topic, config_def, resource,
@@ -211,7 +211,10 @@ impl Broker {
     /// Deletes a topic with everything that belongs to it. What transactions hold of it is dropped;
     /// their markers find nothing then.
     pub(super) fn delete_topic(&mut self, topic: &Topic) {
-        self.append_cluster(&[Metadata::delete_topic(&topic.name)]);
+        let gate = self.append_cluster(&[Metadata::delete_topic(&topic.name)]);
+        if let Some(gate) = gate {
+            self.journal.hold(gate, Gated::Drop(topic.logs().collect()));
+        }
         for log in topic.logs() {
             self.logs.remove(&log);
             self.frozen.remove(&log);
@@ -220,8 +223,6 @@ impl Broker {
             self.leaders.remove(&log);
             self.arm_leader(log);
             self.wake_log(log);
-            self.journal
-                .issue(OpKind::DropLog { log }, Pending::Drop, &mut self.effects);
         }
         self.share_sessions.forget_topic(topic.id);
         self.metadata_changed();

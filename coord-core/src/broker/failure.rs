@@ -3,153 +3,103 @@
 use ackord_proto::api::Response;
 use ackord_proto::error_code::ErrorCode;
 
-/// Puts `code` wherever the response says NONE.
-pub(super) fn fail(response: &mut Response, code: ErrorCode) {
-    let coordinator = ErrorCode::COORDINATOR_NOT_AVAILABLE;
+/// Puts a code wherever a list of results, or the lists inside a list, say NONE.
+macro_rules! put {
+    ($code:expr, $results:expr, $field:ident) => {
+        $results
+            .iter_mut()
+            .for_each(|result| set(&mut result.$field, $code))
+    };
+    ($code:expr, $results:expr, $inner:ident, $field:ident) => {
+        $results
+            .iter_mut()
+            .for_each(|result| put!($code, result.$inner, $field))
+    };
+}
+
+/// Puts the code for failed storage wherever the response says NONE: what it promises is not there.
+pub(super) fn fail(response: &mut Response) {
+    use Response as R;
+    const LOG: ErrorCode = ErrorCode::KAFKA_STORAGE_ERROR;
+    const COORDINATOR: ErrorCode = ErrorCode::COORDINATOR_NOT_AVAILABLE;
     match response {
-        Response::Produce(response) => {
-            for partition in response
-                .responses
-                .iter_mut()
-                .flat_map(|topic| &mut topic.partition_responses)
-            {
+        R::AddPartitionsToTxn(response) => fail_add_partitions(response, COORDINATOR),
+        R::AddShareAcksToTxn(response) => set(&mut response.error_code, COORDINATOR),
+        R::CreateTopics(response) => put!(LOG, response.topics, error_code),
+        R::DeleteShareGroupState(response) => {
+            put!(COORDINATOR, response.results, partitions, error_code);
+        }
+        R::DeleteTopics(response) => put!(LOG, response.responses, error_code),
+        R::EndTxn(response) => {
+            (response.producer_id, response.producer_epoch) = (-1, -1);
+            set(&mut response.error_code, COORDINATOR);
+        }
+        R::FindCoordinator(response) => {
+            set(&mut response.error_code, COORDINATOR);
+            put!(COORDINATOR, response.coordinators, error_code);
+        }
+        R::IncrementalAlterConfigs(response) => put!(LOG, response.responses, error_code),
+        R::InitProducerId(response) => {
+            (response.producer_id, response.producer_epoch) = (-1, -1);
+            set(&mut response.error_code, COORDINATOR);
+        }
+        R::InitializeShareGroupState(response) => {
+            put!(COORDINATOR, response.results, partitions, error_code);
+        }
+        R::Metadata(response) => {
+            put!(ErrorCode::LEADER_NOT_AVAILABLE, response.topics, error_code);
+        }
+        R::Produce(response) => {
+            let topics = response.responses.iter_mut();
+            for partition in topics.flat_map(|topic| &mut topic.partition_responses) {
                 partition.base_offset = -1;
-                set(&mut partition.error_code, code);
+                set(&mut partition.error_code, LOG);
             }
         }
-        Response::InitProducerId(response) => {
-            response.producer_id = -1;
-            response.producer_epoch = -1;
-            set(&mut response.error_code, coordinator);
+        R::ReadShareGroupState(response) => {
+            put!(COORDINATOR, response.results, partitions, error_code);
         }
-        Response::EndTxn(response) => {
-            response.producer_id = -1;
-            response.producer_epoch = -1;
-            set(&mut response.error_code, coordinator);
+        R::ShareAcknowledge(response) => {
+            put!(COORDINATOR, response.responses, partitions, error_code);
         }
-        Response::AddPartitionsToTxn(response) => {
-            let old = response.results_by_topic_v3_and_below.iter_mut();
-            let new = response
-                .results_by_transaction
-                .iter_mut()
-                .flat_map(|transaction| &mut transaction.topic_results);
-            for partition in old
-                .chain(new)
-                .flat_map(|topic| &mut topic.results_by_partition)
-            {
-                set(&mut partition.partition_error_code, coordinator);
+        R::ShareFetch(response) => {
+            put!(
+                COORDINATOR,
+                response.responses,
+                partitions,
+                acknowledge_error_code
+            );
+        }
+        R::ShareGroupHeartbeat(response) => set(&mut response.error_code, COORDINATOR),
+        R::TxnShareAcknowledge(response) => {
+            put!(COORDINATOR, response.responses, partitions, error_code);
+        }
+        R::WriteShareGroupState(response) => {
+            put!(COORDINATOR, response.results, partitions, error_code);
+        }
+        R::WriteTxnMarkers(response) => {
+            for marker in &mut response.markers {
+                put!(LOG, marker.topics, partitions, error_code);
             }
         }
-        Response::AddShareAcksToTxn(response) => set(&mut response.error_code, coordinator),
-        Response::TxnShareAcknowledge(response) => {
-            for partition in response
-                .responses
-                .iter_mut()
-                .flat_map(|topic| &mut topic.partitions)
-            {
-                set(&mut partition.error_code, coordinator);
-            }
-        }
-        Response::WriteTxnMarkers(response) => {
-            let topics = response
-                .markers
-                .iter_mut()
-                .flat_map(|marker| &mut marker.topics);
-            for partition in topics.flat_map(|topic| &mut topic.partitions) {
-                set(&mut partition.error_code, code);
-            }
-        }
-        Response::ShareAcknowledge(response) => {
-            for partition in response
-                .responses
-                .iter_mut()
-                .flat_map(|topic| &mut topic.partitions)
-            {
-                set(&mut partition.error_code, coordinator);
-            }
-        }
-        Response::ShareFetch(response) => {
-            for partition in response
-                .responses
-                .iter_mut()
-                .flat_map(|topic| &mut topic.partitions)
-            {
-                set(&mut partition.acknowledge_error_code, coordinator);
-            }
-        }
-        Response::CreateTopics(response) => {
-            response
-                .topics
-                .iter_mut()
-                .for_each(|topic| set(&mut topic.error_code, code));
-        }
-        Response::DeleteTopics(response) => {
-            response
-                .responses
-                .iter_mut()
-                .for_each(|topic| set(&mut topic.error_code, code));
-        }
-        Response::IncrementalAlterConfigs(response) => {
-            response
-                .responses
-                .iter_mut()
-                .for_each(|resource| set(&mut resource.error_code, code));
-        }
-        Response::InitializeShareGroupState(response) => {
-            for partition in response
-                .results
-                .iter_mut()
-                .flat_map(|topic| &mut topic.partitions)
-            {
-                set(&mut partition.error_code, coordinator);
-            }
-        }
-        Response::ReadShareGroupState(response) => {
-            for partition in response
-                .results
-                .iter_mut()
-                .flat_map(|topic| &mut topic.partitions)
-            {
-                set(&mut partition.error_code, coordinator);
-            }
-        }
-        Response::WriteShareGroupState(response) => {
-            for partition in response
-                .results
-                .iter_mut()
-                .flat_map(|topic| &mut topic.partitions)
-            {
-                set(&mut partition.error_code, coordinator);
-            }
-        }
-        Response::DeleteShareGroupState(response) => {
-            for partition in response
-                .results
-                .iter_mut()
-                .flat_map(|topic| &mut topic.partitions)
-            {
-                set(&mut partition.error_code, coordinator);
-            }
-        }
-        Response::ShareGroupHeartbeat(response) => set(&mut response.error_code, coordinator),
-        Response::Metadata(response) => {
-            for topic in &mut response.topics {
-                set(&mut topic.error_code, ErrorCode::LEADER_NOT_AVAILABLE);
-            }
-        }
-        Response::FindCoordinator(response) => {
-            set(&mut response.error_code, coordinator);
-            for found in &mut response.coordinators {
-                set(&mut found.error_code, coordinator);
-            }
-        }
-        // These promise nothing that storage could break.
-        Response::ApiVersions(_)
-        | Response::DescribeCluster(_)
-        | Response::DescribeConfigs(_)
-        | Response::DescribeTopicPartitions(_)
-        | Response::Fetch(_)
-        | Response::ListOffsets(_) => {}
+        // All others promise nothing that storage could break.
+        _ => {}
+    }
+}
+
+fn fail_add_partitions(
+    response: &mut ackord_proto::messages::AddPartitionsToTxnResponse,
+    code: ErrorCode,
+) {
+    let topics = &mut response.results_by_topic_v3_and_below;
+    put!(code, topics, results_by_partition, partition_error_code);
+    for transaction in &mut response.results_by_transaction {
+        put!(
+            code,
+            transaction.topic_results,
+            results_by_partition,
+            partition_error_code
+        );
     }
 }
 

@@ -37,14 +37,19 @@ pub(super) enum Gather {
 pub(super) struct Missing {
     parts: usize,
     gate: Option<OpId>,
+    failed: bool,
 }
+
+/// An append that a part depended on has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AppendFailed;
 
 impl Missing {
     pub(super) fn one_more(&mut self) {
         self.parts += 1;
     }
 
-    /// Takes one part in; the gate of the whole once nothing is missing.
+    /// Takes one part in.
     pub(super) fn arrived(&mut self, gate: Option<OpId>) {
         self.parts = self.parts.saturating_sub(1);
         self.gate = later(self.gate, gate);
@@ -54,12 +59,47 @@ impl Missing {
         self.parts == 0
     }
 
-    pub(super) fn gate(&self) -> Option<OpId> {
-        self.gate
+    /// The append that all parts depend on.
+    pub(super) fn outcome(self) -> Result<Option<OpId>, AppendFailed> {
+        if self.failed {
+            Err(AppendFailed)
+        } else {
+            Ok(self.gate)
+        }
+    }
+
+    /// An append failed. Every later one that was under way fails with it, so whatever depends on
+    /// one that is not older fails too.
+    fn fail_from(&mut self, id: OpId) {
+        self.failed |= self.gate.is_some_and(|gate| gate >= id);
+    }
+}
+
+impl Gather {
+    fn missing(&mut self) -> Option<&mut Missing> {
+        match self {
+            Gather::AddPartitions(gather) => Some(gather.missing()),
+            Gather::Produce(gather) => Some(gather.missing()),
+            Gather::ShareAcknowledge(gather) => Some(gather.missing()),
+            Gather::ShareFetch(acks) => Some(acks.missing()),
+            Gather::Stage(gather) => Some(gather.missing()),
+            Gather::AddShareAcks(_)
+            | Gather::EndTxn
+            | Gather::Heartbeat
+            | Gather::InitProducerId => None,
+        }
     }
 }
 
 impl Broker {
+    /// Parts that depended on a failed append have failed, whenever the last part comes.
+    pub(super) fn fail_gathers(&mut self, id: OpId) {
+        let gathers = self.gathers.values_mut().filter_map(Gather::missing);
+        for missing in gathers.chain(self.waits.acks()) {
+            missing.fail_from(id);
+        }
+    }
+
     /// A coordinator is being read back, so parts that it owes will not come. What waits for parts
     /// is answered with codes that clients retry.
     pub(super) fn abandon_gathers(&mut self) {
@@ -67,9 +107,9 @@ impl Broker {
         let code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
         for (slot, gather) in core::mem::take(&mut self.gathers) {
             match gather {
-                Gather::AddPartitions(gather) => {
-                    let gate = gather.gate();
-                    self.respond(slot, gather.into_response(), gate);
+                Gather::AddPartitions(mut gather) => {
+                    let missing = *gather.missing();
+                    self.respond_whole(slot, gather.into_response(), missing);
                 }
                 Gather::AddShareAcks(gather) => {
                     self.respond(slot, gather.into_response(code), None);
@@ -144,8 +184,8 @@ impl Broker {
         match self.gathers.remove(&slot) {
             Some(Gather::AddPartitions(mut gather)) => {
                 if gather.arrived(ticket.part, error, gate) {
-                    let gate = gather.gate();
-                    self.respond(slot, gather.into_response(), gate);
+                    let missing = *gather.missing();
+                    self.respond_whole(slot, gather.into_response(), missing);
                 } else {
                     self.gathers.insert(slot, Gather::AddPartitions(gather));
                 }

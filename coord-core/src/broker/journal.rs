@@ -1,6 +1,6 @@
 //! What the broker has asked of its store, and who waits for it.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use ackord_machine::{
@@ -26,7 +26,11 @@ pub(crate) enum ReadFor {
 pub(crate) enum Pending {
     /// Logs with the end that the append gives each.
     Append(Vec<(LogId, i64)>),
-    Checkpoint(LogId),
+    /// A checkpoint, and the first offset that is still needed once it is durable.
+    Checkpoint {
+        log: LogId,
+        keep: i64,
+    },
     Drop,
     Find(ReadFor),
     List,
@@ -38,6 +42,8 @@ pub(crate) enum Pending {
 /// Something that leaves when an append is durable.
 #[derive(Debug)]
 pub(crate) enum Gated {
+    /// Logs of a deleted topic.
+    Drop(Vec<LogId>),
     Envelope(Envelope),
     Reply {
         slot: u64,
@@ -58,7 +64,23 @@ pub(crate) struct Journal {
     /// The newest append to each log that has one under way.
     newest: BTreeMap<LogId, OpId>,
     gates: BTreeMap<OpId, Vec<Gated>>,
+    /// Appends that failed: what depends on them never becomes true.
+    failed: BTreeSet<OpId>,
 }
+
+/// Whether what depends on an append may be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// It is durable, or there is nothing to wait for.
+    Open,
+    /// The append failed.
+    Failed,
+    /// The append is under way.
+    Shut(OpId),
+}
+
+/// Failed appends that are remembered; a request that waits for parts outlives few of them.
+const REMEMBERED_FAILURES: usize = 10_000;
 
 impl Journal {
     /// Adds a part to the append of this step.
@@ -135,7 +157,7 @@ impl Journal {
             Ok(outcome) => matches!(
                 (pending, outcome),
                 (
-                    Pending::Append(_) | Pending::Checkpoint(_) | Pending::Drop | Pending::Trim,
+                    Pending::Append(_) | Pending::Checkpoint { .. } | Pending::Drop | Pending::Trim,
                     Outcome::Done
                 ) | (Pending::Find(_), Outcome::Found(_))
                     | (Pending::List, Outcome::Listed(_))
@@ -165,9 +187,14 @@ impl Journal {
         self.newest.get(&log).copied()
     }
 
-    /// Whether a gate would open at once.
-    pub(crate) fn is_open(&self, gate: Option<OpId>) -> bool {
-        gate.is_none_or(|gate| self.appends.front().is_none_or(|first| *first > gate))
+    /// What became of a gate.
+    pub(crate) fn gate(&self, gate: Option<OpId>) -> Gate {
+        match gate {
+            None => Gate::Open,
+            Some(gate) if self.failed.contains(&gate) => Gate::Failed,
+            Some(gate) if self.appends.front().is_none_or(|first| *first > gate) => Gate::Open,
+            Some(gate) => Gate::Shut(gate),
+        }
     }
 
     /// Keeps something back until everything up to `gate` is durable.
@@ -191,8 +218,12 @@ impl Journal {
         released
     }
 
-    /// What waited for an append that failed.
+    /// An append failed: what waited for it.
     pub(crate) fn failed(&mut self, id: OpId) -> Vec<Gated> {
+        self.failed.insert(id);
+        if self.failed.len() > REMEMBERED_FAILURES {
+            self.failed.pop_first();
+        }
         self.gates.remove(&id).unwrap_or_default()
     }
 

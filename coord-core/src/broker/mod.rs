@@ -31,6 +31,7 @@ use ackord_machine::{
 };
 use ackord_proto::api::{Response, encode_response_frame};
 use ackord_proto::str::Str;
+use bytes::Bytes;
 
 use crate::contract::{AdminCommand, CloseReason, ConnId, Effect, Event, Input};
 use crate::group::ShareGroup;
@@ -41,13 +42,16 @@ use crate::share::ShareCoordinator;
 use crate::txn::TxnCoordinator;
 use connections::{Connections, Waits};
 use fetch_sessions::FetchSessions;
-use gather::Gather;
-use journal::{Gated, Journal};
+use gather::{AppendFailed, Gather, Missing};
+use journal::{Gate, Gated, Journal};
 use producer_ids::ProducerIdBlock;
 use recovery::Recovery;
 use share_sessions::ShareSessions;
 use timing::TimerKey;
 use waits::WaitTable;
+
+/// Groups whose settings are kept at hand.
+const KEPT_SETTINGS: usize = 10_000;
 
 /// Where the broker is in its life.
 #[derive(Debug)]
@@ -97,6 +101,10 @@ pub struct Broker {
     timers: Timers<TimerKey>,
     /// Appends to each log since its last checkpoint.
     since_checkpoint: BTreeMap<LogId, u64>,
+    /// Requests that came while the cluster's own log was read back.
+    parked: VecDeque<(ConnId, Bytes)>,
+    /// Settings of share groups in use.
+    settings: BTreeMap<Str, ShareGroupSettings>,
     /// Logs whose contents are unknown after a failed append, until they are read back.
     frozen: BTreeSet<LogId>,
 }
@@ -133,6 +141,8 @@ impl Broker {
             woken: BTreeSet::new(),
             timers: Timers::new(),
             since_checkpoint: BTreeMap::new(),
+            parked: VecDeque::new(),
+            settings: BTreeMap::new(),
             frozen: BTreeSet::new(),
         };
         broker.begin_recovery();
@@ -240,21 +250,33 @@ impl Broker {
 
     /// Answers a request as soon as everything up to `gate` is durable.
     fn respond(&mut self, slot: u64, response: impl Into<Response>, gate: Option<OpId>) {
-        let response = response.into();
-        if self.journal.is_open(gate) {
-            return self.send(slot, Some(response));
+        let mut response = response.into();
+        match self.journal.gate(gate) {
+            Gate::Open => self.send(slot, Some(response)),
+            Gate::Failed => {
+                failure::fail(&mut response);
+                self.send(slot, Some(response));
+            }
+            Gate::Shut(gate) => {
+                self.connections.waits(slot, Waits::ForStorage);
+                let response = Some(response);
+                self.journal.hold(gate, Gated::Reply { slot, response });
+                if let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) {
+                    self.read_more(conn);
+                }
+            }
         }
-        if let Some(gate) = gate {
-            self.connections.waits(slot, Waits::ForStorage);
-            self.journal.hold(
-                gate,
-                Gated::Reply {
-                    slot,
-                    response: Some(response),
-                },
-            );
-            if let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) {
-                self.read_more(conn);
+    }
+
+    /// Answers a request whose parts have come; where an append that one of them depended on has
+    /// failed since, all of it failed.
+    fn respond_whole(&mut self, slot: u64, response: impl Into<Response>, missing: Missing) {
+        let mut response = response.into();
+        match missing.outcome() {
+            Ok(gate) => self.respond(slot, response, gate),
+            Err(AppendFailed) => {
+                failure::fail(&mut response);
+                self.send(slot, Some(response));
             }
         }
     }
@@ -290,11 +312,21 @@ impl Broker {
         self.effects.push_back(Effect::Emit(Event::Warning(what)));
     }
 
-    fn share_settings(&self, group: &str) -> ShareGroupSettings {
+    /// The settings of a share group, put together once until its configuration changes.
+    fn share_settings(&mut self, group: &str) -> ShareGroupSettings {
+        if let Some(settings) = self.settings.get(group) {
+            return *settings;
+        }
         let configs = self
             .metadata
             .configs(crate::metadata::resource::GROUP, group);
-        ShareGroupSettings::new(&self.config, configs)
+        let settings = ShareGroupSettings::new(&self.config, configs);
+        // Requests may name groups that do not exist.
+        if self.settings.len() >= KEPT_SETTINGS {
+            self.settings.clear();
+        }
+        self.settings.insert(Str::from(group), settings);
+        settings
     }
 
     fn drain(&mut self) {

@@ -6,6 +6,9 @@ use crate::txn::ProducerIds;
 
 const BLOCK: i64 = 1000;
 
+/// In place of the next id while nobody knows it.
+const UNKNOWN: i64 = -1;
+
 /// Ids that are reserved and not given out yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProducerIdBlock {
@@ -25,6 +28,15 @@ impl ProducerIdBlock {
         }
     }
 
+    /// What was reserved is unknown: no id is given out until it is read back.
+    pub(crate) fn forget(&mut self) {
+        *self = ProducerIdBlock {
+            next: UNKNOWN,
+            end: UNKNOWN,
+            unstored: None,
+        };
+    }
+
     /// The reservation that has to be stored now, if one was made.
     pub(crate) fn take_reservation(&mut self) -> Option<i64> {
         self.unstored.take()
@@ -33,6 +45,9 @@ impl ProducerIdBlock {
 
 impl ProducerIds for ProducerIdBlock {
     fn next(&mut self) -> Result<i64, ErrorCode> {
+        if self.next == UNKNOWN {
+            return Err(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+        }
         if self.next == self.end {
             self.end = self
                 .next
@@ -49,6 +64,15 @@ impl ProducerIds for ProducerIdBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_id_is_given_out_while_reservations_are_unknown() {
+        let mut ids = ProducerIdBlock::resume(5000);
+        ids.next().unwrap();
+        ids.forget();
+        assert_eq!(ids.next(), Err(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS));
+        assert_eq!(ids.take_reservation(), None);
+    }
 
     #[test]
     fn a_block_is_reserved_once_and_ids_never_repeat() {

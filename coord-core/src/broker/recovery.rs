@@ -14,7 +14,7 @@ use super::journal::Pending;
 use super::{Broker, Phase};
 use crate::contract::{Effect, Event};
 use crate::log::PartitionLog;
-use crate::metadata::{CLUSTER_LOG, Metadata, SHARE_STATE_TOPIC, TXN_STATE_TOPIC};
+use crate::metadata::{CLUSTER_LOG, Metadata, SHARE_STATE_TOPIC, TXN_STATE_TOPIC, Topic};
 use crate::outbox::{ProducerEpoch, StateRecord};
 use crate::share::{EndMarker, ShareCoordinator};
 use crate::txn::TxnCoordinator;
@@ -117,12 +117,26 @@ impl Broker {
             self.with_tc(partition, None, |tc, ctx, out| tc.recovered(ctx, out));
         }
         if log == CLUSTER_LOG {
+            self.settings.clear();
             self.producer_ids = ProducerIdBlock::resume(self.metadata.next_producer_id());
             let topics: Vec<_> = self.metadata.topics().cloned().collect();
             for topic in &topics {
-                self.open_topic(topic);
+                self.reopen_topic(topic);
             }
             self.drop_unknown_logs();
+        }
+    }
+
+    /// A topic that is known again: its logs may hold what was there before.
+    fn reopen_topic(&mut self, topic: &Topic) {
+        let missing: Vec<LogId> = topic
+            .logs()
+            .filter(|log| !self.logs.contains_key(log))
+            .collect();
+        self.open_topic(topic);
+        for log in missing {
+            self.frozen.insert(log);
+            self.load(log);
         }
     }
 
@@ -159,6 +173,13 @@ impl Broker {
             Some(checkpoint) => split_checkpoint(checkpoint)?,
             None => (None, Vec::new()),
         };
+        let covered = own.as_ref().map_or(0, |own| own.at);
+        if self.is_coordinator_log(log) && loaded.start > covered {
+            return Err(format!(
+                "it begins at offset {}, but what came before is in no checkpoint",
+                loaded.start
+            ));
+        }
         let at = own.as_ref().map_or(loaded.start, |own| own.at);
         let config = self.log_config(self.topic_name(log));
         let bare = LoadedLog {

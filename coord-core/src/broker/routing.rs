@@ -10,11 +10,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::Broker;
-use super::journal::{Gated, later};
+use super::journal::{Gate, Gated, later};
 use crate::group::{GroupReply, ShareGroup};
 use crate::leader::{Leader, LeaderContext, LeaderReply};
 use crate::log::{Marker, MarkerOutcome};
-use crate::metadata::{Metadata, SHARE_STATE_TOPIC, TXN_STATE_TOPIC};
+use crate::metadata::{ClusterParticipants, Metadata, SHARE_STATE_TOPIC, TXN_STATE_TOPIC};
 use crate::outbox::{Outbox, Output, ProducerEpoch};
 use crate::share::{EndMarker, ShareCoordinator, ShareReply};
 use crate::txn::{TxnCoordinator, TxnCtx, TxnReply};
@@ -149,8 +149,8 @@ impl Broker {
         self.inbox.push_back((reply, later(gate, own)));
     }
 
-    /// Appends markers, those of a client's request too; returns the append to wait for.
-    pub(super) fn write_markers(
+    /// Appends markers; returns the append to wait for.
+    fn write_markers(
         &mut self,
         request: &WriteTxnMarkersRequest,
         ordinal: i64,
@@ -199,7 +199,7 @@ impl Broker {
         )
     }
 
-    fn write_marker(
+    pub(super) fn write_marker(
         &mut self,
         marker: &markers::WritableTxnMarker,
         topic: &str,
@@ -270,7 +270,10 @@ impl Broker {
         let mut ctx = TxnCtx {
             now: self.now,
             ids: &mut self.producer_ids,
-            participants: &self.metadata,
+            participants: &ClusterParticipants {
+                metadata: &self.metadata,
+                frozen: &self.frozen,
+            },
         };
         run(tc, &mut ctx, &mut out);
         if let Some(reserved) = self.producer_ids.take_reservation() {
@@ -314,10 +317,10 @@ impl Broker {
         gate: Option<OpId>,
         run: impl FnOnce(&mut Leader, LeaderContext<'_>, &mut Outbox<LeaderReply>),
     ) {
+        let settings = self.share_settings(group);
         let Some(data) = self.logs.get(&log) else {
             return;
         };
-        let settings = self.share_settings(group);
         let ctx = LeaderContext {
             now: self.now,
             log_start: data.start_offset(),
@@ -377,13 +380,12 @@ impl Broker {
                     ticket,
                     reply: answer,
                 } => reply(self, ticket, answer, gate),
-                Output::Send { envelope, chained } => {
-                    if chained || self.journal.is_open(gate) {
-                        self.inbox.push_back((envelope, gate));
-                    } else if let Some(gate) = gate {
+                Output::Send { envelope, chained } => match self.journal.gate(gate) {
+                    Gate::Shut(gate) if !chained => {
                         self.journal.hold(gate, Gated::Envelope(envelope));
                     }
-                }
+                    _ => self.inbox.push_back((envelope, gate)),
+                },
             }
         }
     }

@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use ackord_machine::{
     Completion, LoadDetail, LoadedLog, LogId, OpId, OpKind, Outcome, StorageFault,
 };
-use ackord_proto::error_code::ErrorCode;
 use bytes::Bytes;
 
 use super::Broker;
@@ -38,7 +37,8 @@ impl Broker {
             }
             (Pending::Load(log), Ok(Outcome::Loaded(loaded))) => self.loaded(log, loaded),
             (Pending::Load(log), Err(fault)) => self.load_failed(log, fault),
-            (Pending::Checkpoint(log), Err(fault)) => {
+            (Pending::Checkpoint { log, keep }, Ok(_)) => self.checkpointed(log, keep),
+            (Pending::Checkpoint { log, .. }, Err(fault)) => {
                 // The older checkpoint still holds; the next one covers more.
                 self.warn(format!("checkpoint of {log} failed: {fault}"));
             }
@@ -57,8 +57,16 @@ impl Broker {
         for gated in self.journal.release() {
             match gated {
                 Gated::Envelope(envelope) => self.inbox.push_back((envelope, None)),
+                Gated::Drop(logs) => self.drop_logs(logs),
                 Gated::Reply { slot, response } => self.send(slot, response),
             }
+        }
+    }
+
+    fn drop_logs(&mut self, logs: Vec<LogId>) {
+        for log in logs {
+            self.journal
+                .issue(OpKind::DropLog { log }, Pending::Drop, &mut self.effects);
         }
     }
 
@@ -82,12 +90,15 @@ impl Broker {
     /// decided since is forgotten by reading its logs back.
     fn append_failed(&mut self, id: OpId, ends: &[(LogId, i64)], fault: StorageFault) {
         self.warn(format!("{id} failed: {fault}; reading the logs back"));
+        self.fail_gathers(id);
         for gated in self.journal.failed(id) {
             match gated {
+                // The deletion did not happen; the logs are read back with the cluster's own.
+                Gated::Drop(_) => {}
                 Gated::Envelope(envelope) => self.failed_envelope(envelope),
                 Gated::Reply { slot, response } => {
                     let response = response.map(|mut response| {
-                        failure::fail(&mut response, ErrorCode::KAFKA_STORAGE_ERROR);
+                        failure::fail(&mut response);
                         response
                     });
                     self.send(slot, response);
@@ -104,6 +115,9 @@ impl Broker {
     fn freeze(&mut self, log: LogId) {
         if self.logs.contains_key(&log) && self.frozen.insert(log) {
             self.load(log);
+        }
+        if log == CLUSTER_LOG {
+            self.producer_ids.forget();
         }
         self.forget_shares_of(log);
         if self.is_coordinator_log(log) {
@@ -130,7 +144,9 @@ impl Broker {
             Ok(()) if recovering => self.recovered_one(log),
             Ok(()) => {
                 self.frozen.remove(&log);
+                self.abandon_gathers();
                 self.resume(log);
+                self.unpark();
                 self.wake_log(log);
             }
             Err(error) if recovering => {
@@ -151,6 +167,9 @@ impl Broker {
             "log {log} cannot be read back: {fault}; trying again"
         ));
         self.reload_later(log);
+        if log == CLUSTER_LOG {
+            self.unpark();
+        }
     }
 
     fn reload_later(&mut self, log: LogId) {
@@ -225,20 +244,24 @@ impl Broker {
                 at,
                 state,
             },
-            Pending::Checkpoint(log_id),
+            Pending::Checkpoint { log: log_id, keep },
             &mut self.effects,
         );
-        // Coordinators never read what a checkpoint contains, so their logs stay short.
-        if self.is_coordinator_log(log_id) {
-            if let Some(log) = self.logs.get_mut(&log_id) {
-                log.trim(keep);
-            }
-            let kind = OpKind::Trim {
-                log: log_id,
-                before: keep,
-            };
-            self.journal.issue(kind, Pending::Trim, &mut self.effects);
+    }
+
+    /// What a durable checkpoint contains, a coordinator never reads again: its log stays short.
+    fn checkpointed(&mut self, log_id: LogId, keep: i64) {
+        if !self.is_coordinator_log(log_id) || self.frozen.contains(&log_id) {
+            return;
         }
+        if let Some(log) = self.logs.get_mut(&log_id) {
+            log.trim(keep);
+        }
+        let kind = OpKind::Trim {
+            log: log_id,
+            before: keep,
+        };
+        self.journal.issue(kind, Pending::Trim, &mut self.effects);
     }
 
     /// First offset of the oldest open transaction: its records stay until it has ended.

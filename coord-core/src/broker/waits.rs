@@ -7,6 +7,7 @@ use ackord_machine::LogId;
 
 use super::api::fetch::FetchWait;
 use super::api::share_fetch::ShareFetchWait;
+use super::gather::Missing;
 
 /// What waits.
 #[derive(Debug)]
@@ -56,6 +57,16 @@ impl WaitTable {
             }
         }
         Some(wait.kind)
+    }
+
+    /// What the acknowledgements of waiting ShareFetches depend on.
+    pub(super) fn acks(&mut self) -> impl Iterator<Item = &mut Missing> {
+        self.waits
+            .values_mut()
+            .filter_map(|wait| match &mut wait.kind {
+                WaitKind::ShareFetch(wait) => Some(wait.acks()),
+                WaitKind::Fetch(_) => None,
+            })
     }
 
     /// Counts what came; wakes those that have enough.

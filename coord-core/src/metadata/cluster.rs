@@ -1,6 +1,6 @@
 //! The state of the cluster, changed only by records.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -305,14 +305,32 @@ impl Topics for Metadata {
     }
 }
 
-impl Participants for Metadata {
+/// The participants of transactions, as the coordinators see them.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterParticipants<'a> {
+    /// Where topics are.
+    pub metadata: &'a Metadata,
+    /// Logs that can take nothing at the moment.
+    pub frozen: &'a BTreeSet<LogId>,
+}
+
+impl Participants for ClusterParticipants<'_> {
     fn role(&self, topic: &str, partition: i32) -> Option<Role> {
-        let log = self.log(topic, partition)?;
+        let log = self.metadata.log(topic, partition)?;
         Some(if topic == SHARE_STATE_TOPIC {
             Role::Sgc(partition)
         } else {
             Role::Leader(log)
         })
+    }
+
+    fn is_ready(&self, role: &Role) -> bool {
+        let log = match role {
+            Role::Leader(log) => Some(*log),
+            Role::Sgc(partition) => self.metadata.log(SHARE_STATE_TOPIC, *partition),
+            Role::Group(_) | Role::Tc(_) => None,
+        };
+        log.is_none_or(|log| !self.frozen.contains(&log))
     }
 }
 

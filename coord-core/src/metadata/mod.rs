@@ -8,7 +8,7 @@ mod settings;
 mod topic_name;
 
 pub use broker_config::BrokerConfig;
-pub use cluster::{CLUSTER_LOG, CorruptMetadata, Metadata, Topic};
+pub use cluster::{CLUSTER_LOG, ClusterParticipants, CorruptMetadata, Metadata, Topic};
 pub use settings::{GroupBounds, OffsetReset, ShareGroupSettings, value_of};
 pub use topic_name::check_topic_name;
 

@@ -28,7 +28,7 @@ pub struct GroupBounds {
 }
 
 /// The settings of one share group.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShareGroupSettings {
     /// `share.delivery.count.limit`.
     pub delivery_count_limit: i16,

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use ackord_machine::{LogId, Now, PendingAck, WallTime};
 use ackord_proto::error_code::ErrorCode;
+use ackord_proto::kip1289::TX_PENDING;
 use ackord_proto::messages::{
     DeleteShareGroupStateRequest, DeleteShareGroupStateResponse, InitializeShareGroupStateRequest,
     InitializeShareGroupStateResponse, ReadShareGroupStateRequest, ReadShareGroupStateResponse,
@@ -78,7 +79,8 @@ impl ShareCoordinator {
         self.initialize(now, key, data, out)
     }
 
-    /// Reads a share partition for its leader.
+    /// Reads a share partition for its leader, with the ranges that transactions hold and whose
+    /// they are. Those appear among the state batches too, for whoever asks from outside.
     pub fn read(
         &mut self,
         key: &ShareKey,
@@ -114,11 +116,19 @@ impl ShareCoordinator {
                 delivery_count: delivery.count,
                 ..Default::default()
             };
+        let mut shown = state.deliveries.clone();
+        for range in &state.pending {
+            let held = Delivery {
+                count: range.delivery_count,
+                state: TX_PENDING,
+            };
+            shown.merge(range.first_offset, range.last_offset, held);
+        }
         let result = read::PartitionResult {
             partition: data.partition,
             state_epoch: state.state_epoch,
             start_offset: state.start_offset,
-            state_batches: state.deliveries.iter().map(batch).collect(),
+            state_batches: shown.iter().map(batch).collect(),
             ..Default::default()
         };
         (result, state.pending.clone())

@@ -88,10 +88,19 @@ impl TxnCoordinator {
         let Some(ending) = self.endings.get_mut(id) else {
             return;
         };
+        let role = |topic: &Str, partition| ctx.participants.role(topic, partition);
+        let all_ready = ending
+            .markers
+            .values()
+            .filter_map(|(topic, partition)| role(topic, *partition))
+            .all(|role| ctx.participants.is_ready(&role));
         ending.markers.retain(|correlation, (topic, partition)| {
-            let Some(to) = ctx.participants.role(topic, *partition) else {
+            let Some(to) = role(topic, *partition) else {
                 return false;
             };
+            if !all_ready {
+                return true;
+            }
             out.send_chained(Envelope {
                 from: Role::Tc(self.partition),
                 to,

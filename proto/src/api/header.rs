@@ -10,7 +10,7 @@ use crate::message::{DecodeError, DecodeErrorKind, EncodeError, Message};
 use crate::reader::{Fault, Reader};
 use crate::str::Str;
 use crate::tags::{UnknownTags, write_tag_count};
-use crate::wire::{Layout, Nullable, Wire, read_field};
+use crate::wire::{Layout, Nullable, read_field};
 use crate::writer::{Counter, Sink, Writer};
 
 /// What can follow a header: any [`Message`], [`Request`](crate::api::Request) or
@@ -34,6 +34,93 @@ impl<M: Message> Body for M {
     fn encode(&self, version: i16, w: &mut Writer) -> Result<(), EncodeError> {
         Message::encode(self, version, w)
     }
+}
+
+/// What stands before each request, as it travels: also for keys that nobody knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawRequestHeader {
+    /// The key of the API; perhaps one that does not exist.
+    pub api_key: i16,
+    /// The version of the API; perhaps one that does not exist.
+    pub api_version: i16,
+    /// Comes back with the response.
+    pub correlation_id: i32,
+    /// The name that the client gives itself.
+    pub client_id: Option<Str>,
+    /// Tagged fields of header version 2; Kafka defines none.
+    pub unknown_tags: UnknownTags,
+}
+
+/// The client id keeps its two bytes of length in both header versions.
+const RIGID: Layout = Layout {
+    version: 1,
+    flexible: false,
+};
+
+impl RawRequestHeader {
+    /// Reads a header of version 1 or 2; only 2 has tagged fields.
+    ///
+    /// # Errors
+    /// `UnknownVersion` for other versions; else what is wrong with the bytes.
+    pub fn decode(header_version: i16, r: &mut Reader) -> Result<Self, DecodeError> {
+        Self::read(r, |_, _, _| Ok(header_version)).map_err(|fault| r.error(fault))
+    }
+
+    /// Reads a header whose own version follows from key and version of the API.
+    fn read(
+        r: &mut Reader,
+        header_version: impl FnOnce(&mut Reader, i16, i16) -> Result<i16, Fault>,
+    ) -> Result<Self, Fault> {
+        let api_key = read_field(r, RIGID, "api_key")?;
+        let api_version = read_field(r, RIGID, "api_version")?;
+        let correlation_id = read_field(r, RIGID, "correlation_id")?;
+        let header_version = header_version(r, api_key, api_version)?;
+        let client_id =
+            Str::read_nullable(r, RIGID).map_err(|fault| r.name_fault(fault, "client_id"))?;
+        let mut unknown_tags = UnknownTags::default();
+        match header_version {
+            1 => {}
+            2 => read_tags(r, &mut unknown_tags)?,
+            version => return Err(r.fail(DecodeErrorKind::UnknownVersion { version })),
+        }
+        Ok(Self {
+            api_key,
+            api_version,
+            correlation_id,
+            client_id,
+            unknown_tags,
+        })
+    }
+
+    /// Writes a header of version 1 or 2.
+    ///
+    /// # Errors
+    /// `TooLong` for a client id beyond 32,767 bytes, `UnsupportedVersion` for other versions.
+    pub fn encode(&self, header_version: i16, w: &mut Writer) -> Result<(), EncodeError> {
+        let start = (self.api_key, self.api_version, self.correlation_id);
+        let tags = match header_version {
+            1 => None,
+            2 => Some(&self.unknown_tags),
+            version => return Err(EncodeError::UnsupportedVersion { version }),
+        };
+        write_request_header(w, start, self.client_id.as_ref(), tags)
+    }
+}
+
+fn write_request_header<S: Sink>(
+    s: &mut S,
+    (api_key, api_version, correlation_id): (i16, i16, i32),
+    client_id: Option<&Str>,
+    tags: Option<&UnknownTags>,
+) -> Result<(), EncodeError> {
+    s.put(&api_key.to_be_bytes());
+    s.put(&api_version.to_be_bytes());
+    s.put(&correlation_id.to_be_bytes());
+    Str::write_nullable(client_id, s, RIGID).map_err(|error| error.in_field("client_id"))?;
+    if let Some(tags) = tags {
+        write_tags(s, tags);
+    }
+    Ok(())
 }
 
 /// What stands before each request.
@@ -61,46 +148,30 @@ impl RequestHeader {
     }
 
     fn read(r: &mut Reader) -> Result<Self, Fault> {
-        // The client id keeps its two bytes of length in both header versions.
-        let rigid = Layout {
-            version: 1,
-            flexible: false,
+        let mut known = None;
+        let raw = RawRequestHeader::read(r, |r, key, version| {
+            let api_key =
+                ApiKey::from_key(key).ok_or_else(|| r.fail(DecodeErrorKind::UnknownApi { key }))?;
+            known = Some(api_key);
+            Ok(api_key.request_header_version(version))
+        })?;
+        let Some(api_key) = known else {
+            return Err(r.fail(DecodeErrorKind::UnknownApi { key: raw.api_key }));
         };
-        let key = read_field(r, rigid, "api_key")?;
-        let api_version = read_field(r, rigid, "api_version")?;
-        let correlation_id = read_field(r, rigid, "correlation_id")?;
-        let Some(api_key) = ApiKey::from_key(key) else {
-            return Err(r.fail(DecodeErrorKind::UnknownApi { key }));
-        };
-        let client_id =
-            Str::read_nullable(r, rigid).map_err(|fault| r.name_fault(fault, "client_id"))?;
-        let mut unknown_tags = UnknownTags::default();
-        if api_key.is_flexible(api_version) {
-            read_tags(r, &mut unknown_tags)?;
-        }
         Ok(Self {
             api_key,
-            api_version,
-            correlation_id,
-            client_id,
-            unknown_tags,
+            api_version: raw.api_version,
+            correlation_id: raw.correlation_id,
+            client_id: raw.client_id,
+            unknown_tags: raw.unknown_tags,
         })
     }
 
     fn write<S: Sink>(&self, s: &mut S) -> Result<(), EncodeError> {
-        let rigid = Layout {
-            version: 1,
-            flexible: false,
-        };
-        self.api_key.key().write(s, rigid)?;
-        self.api_version.write(s, rigid)?;
-        self.correlation_id.write(s, rigid)?;
-        Str::write_nullable(self.client_id.as_ref(), s, rigid)
-            .map_err(|error| error.in_field("client_id"))?;
-        if self.api_key.is_flexible(self.api_version) {
-            write_tags(s, &self.unknown_tags);
-        }
-        Ok(())
+        let start = (self.api_key.key(), self.api_version, self.correlation_id);
+        let flexible = self.api_key.is_flexible(self.api_version);
+        let tags = flexible.then_some(&self.unknown_tags);
+        write_request_header(s, start, self.client_id.as_ref(), tags)
     }
 
     /// Writes the header.
@@ -127,32 +198,47 @@ impl ResponseHeader {
     /// # Errors
     /// What is wrong with the bytes.
     pub fn decode(key: ApiKey, version: i16, r: &mut Reader) -> Result<Self, DecodeError> {
-        Self::read(key, version, r).map_err(|fault| r.error(fault))
+        Self::decode_version(key.response_header_version(version), r)
     }
 
-    fn read(key: ApiKey, version: i16, r: &mut Reader) -> Result<Self, Fault> {
-        let mut header = Self::default();
-        let rigid = Layout {
-            version: 0,
-            flexible: false,
+    /// Reads a header of version 0 or 1; only 1 has tagged fields.
+    ///
+    /// # Errors
+    /// `UnknownVersion` for other versions; else what is wrong with the bytes.
+    pub fn decode_version(header_version: i16, r: &mut Reader) -> Result<Self, DecodeError> {
+        Self::read(header_version, r).map_err(|fault| r.error(fault))
+    }
+
+    fn read(header_version: i16, r: &mut Reader) -> Result<Self, Fault> {
+        let mut header = Self {
+            correlation_id: read_field(r, RIGID, "correlation_id")?,
+            ..Self::default()
         };
-        header.correlation_id = read_field(r, rigid, "correlation_id")?;
-        if key.response_header_version(version) > 0 {
-            read_tags(r, &mut header.unknown_tags)?;
+        match header_version {
+            0 => Ok(header),
+            1 => {
+                read_tags(r, &mut header.unknown_tags)?;
+                Ok(header)
+            }
+            version => Err(r.fail(DecodeErrorKind::UnknownVersion { version })),
         }
-        Ok(header)
     }
 
-    fn write<S: Sink>(&self, key: ApiKey, version: i16, s: &mut S) {
+    fn write<S: Sink>(&self, header_version: i16, s: &mut S) {
         s.put(&self.correlation_id.to_be_bytes());
-        if key.response_header_version(version) > 0 {
+        if header_version > 0 {
             write_tags(s, &self.unknown_tags);
         }
     }
 
     /// Writes the header of an answer to this version of the API.
     pub fn encode(&self, key: ApiKey, version: i16, w: &mut Writer) {
-        self.write(key, version, w);
+        self.write(key.response_header_version(version), w);
+    }
+
+    /// Writes a header of version 0, or of version 1 with tagged fields.
+    pub fn encode_version(&self, header_version: i16, w: &mut Writer) {
+        self.write(header_version, w);
     }
 }
 
@@ -201,7 +287,7 @@ pub fn encode_response_frame(
         ..ResponseHeader::default()
     };
     let mut head = Counter::default();
-    header.write(key, version, &mut head);
+    header.write(key.response_header_version(version), &mut head);
     let counted = body.counted(version);
     let mut w = frame_writer(head, counted);
     header.encode(key, version, &mut w);

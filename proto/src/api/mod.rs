@@ -4,6 +4,7 @@ mod header;
 mod table;
 
 pub use header::{
-    Body, RequestHeader, ResponseHeader, encode_request_frame, encode_response_frame,
+    Body, RawRequestHeader, RequestHeader, ResponseHeader, encode_request_frame,
+    encode_response_frame,
 };
 pub use table::{ApiKey, Request, Response};

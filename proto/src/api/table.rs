@@ -77,6 +77,13 @@ macro_rules! apis {
                 }
             }
 
+            /// The request of this API with every field at its default.
+            pub fn default_of(key: ApiKey) -> Self {
+                match key {
+                    $(ApiKey::$name => Self::$name(<$request>::default()),)*
+                }
+            }
+
             /// The API of the request.
             pub const fn key(&self) -> ApiKey {
                 match self {
@@ -124,6 +131,13 @@ macro_rules! apis {
             pub fn decode(key: ApiKey, version: i16, r: &mut Reader) -> Result<Self, DecodeError> {
                 match key {
                     $(ApiKey::$name => $response::decode(version, r).map(Self::$name),)*
+                }
+            }
+
+            /// The response of this API with every field at its default.
+            pub fn default_of(key: ApiKey) -> Self {
+                match key {
+                    $(ApiKey::$name => Self::$name(<$response>::default()),)*
                 }
             }
 
@@ -178,25 +192,93 @@ apis! {
     Fetch: FetchRequest, FetchResponse;
     ListOffsets: ListOffsetsRequest, ListOffsetsResponse;
     Metadata: MetadataRequest, MetadataResponse;
+    OffsetCommit: OffsetCommitRequest, OffsetCommitResponse;
+    OffsetFetch: OffsetFetchRequest, OffsetFetchResponse;
     FindCoordinator: FindCoordinatorRequest, FindCoordinatorResponse;
+    JoinGroup: JoinGroupRequest, JoinGroupResponse;
+    Heartbeat: HeartbeatRequest, HeartbeatResponse;
+    LeaveGroup: LeaveGroupRequest, LeaveGroupResponse;
+    SyncGroup: SyncGroupRequest, SyncGroupResponse;
+    DescribeGroups: DescribeGroupsRequest, DescribeGroupsResponse;
+    ListGroups: ListGroupsRequest, ListGroupsResponse;
+    SaslHandshake: SaslHandshakeRequest, SaslHandshakeResponse;
     ApiVersions: ApiVersionsRequest, ApiVersionsResponse;
     CreateTopics: CreateTopicsRequest, CreateTopicsResponse;
     DeleteTopics: DeleteTopicsRequest, DeleteTopicsResponse;
+    DeleteRecords: DeleteRecordsRequest, DeleteRecordsResponse;
     InitProducerId: InitProducerIdRequest, InitProducerIdResponse;
+    OffsetForLeaderEpoch: OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse;
     AddPartitionsToTxn: AddPartitionsToTxnRequest, AddPartitionsToTxnResponse;
+    AddOffsetsToTxn: AddOffsetsToTxnRequest, AddOffsetsToTxnResponse;
     EndTxn: EndTxnRequest, EndTxnResponse;
     WriteTxnMarkers: WriteTxnMarkersRequest, WriteTxnMarkersResponse;
+    TxnOffsetCommit: TxnOffsetCommitRequest, TxnOffsetCommitResponse;
+    DescribeAcls: DescribeAclsRequest, DescribeAclsResponse;
+    CreateAcls: CreateAclsRequest, CreateAclsResponse;
+    DeleteAcls: DeleteAclsRequest, DeleteAclsResponse;
     DescribeConfigs: DescribeConfigsRequest, DescribeConfigsResponse;
+    AlterConfigs: AlterConfigsRequest, AlterConfigsResponse;
+    AlterReplicaLogDirs: AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse;
+    DescribeLogDirs: DescribeLogDirsRequest, DescribeLogDirsResponse;
+    SaslAuthenticate: SaslAuthenticateRequest, SaslAuthenticateResponse;
+    CreatePartitions: CreatePartitionsRequest, CreatePartitionsResponse;
+    CreateDelegationToken: CreateDelegationTokenRequest, CreateDelegationTokenResponse;
+    RenewDelegationToken: RenewDelegationTokenRequest, RenewDelegationTokenResponse;
+    ExpireDelegationToken: ExpireDelegationTokenRequest, ExpireDelegationTokenResponse;
+    DescribeDelegationToken: DescribeDelegationTokenRequest, DescribeDelegationTokenResponse;
+    DeleteGroups: DeleteGroupsRequest, DeleteGroupsResponse;
+    ElectLeaders: ElectLeadersRequest, ElectLeadersResponse;
     IncrementalAlterConfigs: IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse;
+    AlterPartitionReassignments: AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse;
+    ListPartitionReassignments: ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse;
+    OffsetDelete: OffsetDeleteRequest, OffsetDeleteResponse;
+    DescribeClientQuotas: DescribeClientQuotasRequest, DescribeClientQuotasResponse;
+    AlterClientQuotas: AlterClientQuotasRequest, AlterClientQuotasResponse;
+    DescribeUserScramCredentials: DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse;
+    AlterUserScramCredentials: AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse;
+    Vote: VoteRequest, VoteResponse;
+    BeginQuorumEpoch: BeginQuorumEpochRequest, BeginQuorumEpochResponse;
+    EndQuorumEpoch: EndQuorumEpochRequest, EndQuorumEpochResponse;
+    DescribeQuorum: DescribeQuorumRequest, DescribeQuorumResponse;
+    AlterPartition: AlterPartitionRequest, AlterPartitionResponse;
+    UpdateFeatures: UpdateFeaturesRequest, UpdateFeaturesResponse;
+    Envelope: EnvelopeRequest, EnvelopeResponse;
+    FetchSnapshot: FetchSnapshotRequest, FetchSnapshotResponse;
     DescribeCluster: DescribeClusterRequest, DescribeClusterResponse;
+    DescribeProducers: DescribeProducersRequest, DescribeProducersResponse;
+    BrokerRegistration: BrokerRegistrationRequest, BrokerRegistrationResponse;
+    BrokerHeartbeat: BrokerHeartbeatRequest, BrokerHeartbeatResponse;
+    UnregisterBroker: UnregisterBrokerRequest, UnregisterBrokerResponse;
+    DescribeTransactions: DescribeTransactionsRequest, DescribeTransactionsResponse;
+    ListTransactions: ListTransactionsRequest, ListTransactionsResponse;
+    AllocateProducerIds: AllocateProducerIdsRequest, AllocateProducerIdsResponse;
+    ConsumerGroupHeartbeat: ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse;
+    ConsumerGroupDescribe: ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse;
+    ControllerRegistration: ControllerRegistrationRequest, ControllerRegistrationResponse;
+    GetTelemetrySubscriptions: GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponse;
+    PushTelemetry: PushTelemetryRequest, PushTelemetryResponse;
+    AssignReplicasToDirs: AssignReplicasToDirsRequest, AssignReplicasToDirsResponse;
+    ListConfigResources: ListConfigResourcesRequest, ListConfigResourcesResponse;
     DescribeTopicPartitions: DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse;
     ShareGroupHeartbeat: ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse;
+    ShareGroupDescribe: ShareGroupDescribeRequest, ShareGroupDescribeResponse;
     ShareFetch: ShareFetchRequest, ShareFetchResponse;
     ShareAcknowledge: ShareAcknowledgeRequest, ShareAcknowledgeResponse;
+    AddRaftVoter: AddRaftVoterRequest, AddRaftVoterResponse;
+    RemoveRaftVoter: RemoveRaftVoterRequest, RemoveRaftVoterResponse;
+    UpdateRaftVoter: UpdateRaftVoterRequest, UpdateRaftVoterResponse;
     InitializeShareGroupState: InitializeShareGroupStateRequest, InitializeShareGroupStateResponse;
     ReadShareGroupState: ReadShareGroupStateRequest, ReadShareGroupStateResponse;
     WriteShareGroupState: WriteShareGroupStateRequest, WriteShareGroupStateResponse;
     DeleteShareGroupState: DeleteShareGroupStateRequest, DeleteShareGroupStateResponse;
+    ReadShareGroupStateSummary: ReadShareGroupStateSummaryRequest, ReadShareGroupStateSummaryResponse;
+    StreamsGroupHeartbeat: StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse;
+    StreamsGroupDescribe: StreamsGroupDescribeRequest, StreamsGroupDescribeResponse;
+    DescribeShareGroupOffsets: DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse;
+    AlterShareGroupOffsets: AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsResponse;
+    DeleteShareGroupOffsets: DeleteShareGroupOffsetsRequest, DeleteShareGroupOffsetsResponse;
+    StreamsGroupTopologyDescriptionUpdate: StreamsGroupTopologyDescriptionUpdateRequest, StreamsGroupTopologyDescriptionUpdateResponse;
+    UnregisterController: UnregisterControllerRequest, UnregisterControllerResponse;
     AddShareAcksToTxn: AddShareAcksToTxnRequest, AddShareAcksToTxnResponse;
     TxnShareAcknowledge: TxnShareAcknowledgeRequest, TxnShareAcknowledgeResponse;
 }

@@ -6,6 +6,7 @@
 use bytes::Bytes;
 
 use crate::message::{DecodeError, DecodeErrorKind, EncodeError, Message};
+use crate::printer::Printer;
 use crate::reader::Reader;
 use crate::wire::{Layout, Wire};
 use crate::writer::{Sink, Writer};
@@ -93,6 +94,27 @@ pub fn decode_value<V: RecordValue>(value: &Bytes) -> Result<(V, i16), DecodeErr
     V::decode(version, &mut r).map(|value| (value, version))
 }
 
+/// Prints one record with its name, for people: key and value, or `null` for a deletion.
+fn print_record<K: RecordKey, V: RecordValue>(
+    name: &str,
+    key: &Bytes,
+    value: Option<&Bytes>,
+    p: &mut Printer,
+) -> Result<(), DecodeError> {
+    let key: K = decode_key(key)?;
+    let value = value.map(decode_value::<V>).transpose()?;
+    p.text(format_args!("{name} "));
+    Message::print(&key, 0, p);
+    match value {
+        Some((value, version)) => {
+            p.text(format_args!(" v{version} "));
+            Message::print(&value, version, p);
+        }
+        None => p.text(format_args!(" null")),
+    }
+    Ok(())
+}
+
 /// The value of a record that may be a deletion.
 fn decode_optional<V: RecordValue>(value: Option<&Bytes>) -> Result<Option<V>, DecodeError> {
     value
@@ -137,6 +159,28 @@ macro_rules! records_of {
                 match record_type(key)? {
                     $($type => Ok(Self::$name(decode_key(key)?, decode_optional(value)?)),)*
                     record_type => Ok(Self::Other { record_type }),
+                }
+            }
+
+            /// Prints one record of the topic on one line, its value in the version in which
+            /// it was written.
+            ///
+            /// # Errors
+            /// What is wrong with the bytes, or a version from the future. Unknown types are
+            /// printed as such.
+            pub fn print(
+                key: &Bytes,
+                value: Option<&Bytes>,
+                p: &mut Printer,
+            ) -> Result<(), DecodeError> {
+                match record_type(key)? {
+                    $($type => crate::coordinator_records::print_record::<$key, $value>(
+                        stringify!($name), key, value, p,
+                    ),)*
+                    record_type => {
+                        p.text(format_args!("unknown record type {record_type}"));
+                        Ok(())
+                    }
                 }
             }
         }

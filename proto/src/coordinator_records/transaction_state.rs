@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::{RecordKey, RecordValue, decode_key, decode_optional, record_type, records_of};
 use crate::Wire;
 use crate::message::DecodeError;
+use crate::printer::Printer;
 use crate::str::Str;
 use crate::tags::UnknownTags;
 

@@ -39,6 +39,44 @@ pub enum Compression {
     Unknown,
 }
 
+impl Compression {
+    /// The number in the attributes; 7 where there is no such codec.
+    pub const fn id(self) -> i16 {
+        match self {
+            Self::None => 0,
+            Self::Gzip => 1,
+            Self::Snappy => 2,
+            Self::Lz4 => 3,
+            Self::Zstd => 4,
+            Self::Unknown => 7,
+        }
+    }
+
+    /// The codec with this number.
+    pub const fn from_id(id: i16) -> Self {
+        match id {
+            0 => Self::None,
+            1 => Self::Gzip,
+            2 => Self::Snappy,
+            3 => Self::Lz4,
+            4 => Self::Zstd,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Kafka's name of the codec, as in `compression.type`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Gzip => "gzip",
+            Self::Snappy => "snappy",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// The 61 bytes before the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchHeader {
@@ -116,14 +154,7 @@ impl BatchHeader {
 
     /// The codec.
     pub const fn compression(&self) -> Compression {
-        match self.attributes & CODEC_MASK {
-            0 => Compression::None,
-            1 => Compression::Gzip,
-            2 => Compression::Snappy,
-            3 => Compression::Lz4,
-            4 => Compression::Zstd,
-            _ => Compression::Unknown,
-        }
+        Compression::from_id(self.attributes & CODEC_MASK)
     }
 
     /// Whether the batch belongs to a transaction.

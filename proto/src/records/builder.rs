@@ -3,10 +3,15 @@
 use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::parse::{encode_varint, zigzag};
-use crate::records::batch::{CONTROL, HEADER_SIZE, LENGTH_OVERHEAD, TRANSACTIONAL, seal};
+use crate::records::RecordsError;
+use crate::records::batch::{
+    CODEC_MASK, CONTROL, Compression, HEADER_SIZE, LENGTH_OVERHEAD, LOG_APPEND_TIME, TRANSACTIONAL,
+    seal,
+};
+use crate::records::compression::compress;
 use crate::records::control::ControlType;
 
-/// Puts records into one uncompressed batch.
+/// Puts records into one batch.
 #[derive(Clone, Debug)]
 pub struct BatchBuilder {
     base_offset: i64,
@@ -17,6 +22,7 @@ pub struct BatchBuilder {
     base_sequence: i32,
     base_timestamp: i64,
     max_timestamp: i64,
+    append_time: Option<i64>,
     last_offset_delta: i32,
     count: i32,
     records: BytesMut,
@@ -34,6 +40,7 @@ impl BatchBuilder {
             base_sequence: -1,
             base_timestamp: -1,
             max_timestamp: -1,
+            append_time: None,
             last_offset_delta: -1,
             count: 0,
             records: BytesMut::new(),
@@ -60,6 +67,14 @@ impl BatchBuilder {
     #[must_use]
     pub fn transactional(mut self) -> Self {
         self.attributes |= TRANSACTIONAL;
+        self
+    }
+
+    /// Gives all records the time of the append instead of their own, in milliseconds.
+    #[must_use]
+    pub fn log_append_time(mut self, timestamp: i64) -> Self {
+        self.attributes |= LOG_APPEND_TIME;
+        self.append_time = Some(timestamp);
         self
     }
 
@@ -123,24 +138,40 @@ impl BatchBuilder {
         self.max_timestamp = self.max_timestamp.max(timestamp);
         self.last_offset_delta = offset_delta;
         self.count = self.count.saturating_add(1);
-        let mut body = BytesMut::new();
-        body.put_u8(0);
-        put_varint(&mut body, timestamp.wrapping_sub(self.base_timestamp));
-        put_varint(&mut body, i64::from(offset_delta));
-        put_nullable(&mut body, key);
-        put_nullable(&mut body, value);
-        put_varint(&mut body, as_length(headers.len()));
+        let timestamp_delta = timestamp.wrapping_sub(self.base_timestamp);
+        let size = body_size(timestamp_delta, offset_delta, key, value, headers);
+        let records = &mut self.records;
+        records.reserve(size + 10);
+        put_varint(records, as_length(size));
+        records.put_u8(0);
+        put_varint(records, timestamp_delta);
+        put_varint(records, i64::from(offset_delta));
+        put_nullable(records, key);
+        put_nullable(records, value);
+        put_varint(records, as_length(headers.len()));
         for (key, value) in headers {
-            put_nullable(&mut body, Some(key));
-            put_nullable(&mut body, *value);
+            put_nullable(records, Some(key));
+            put_nullable(records, *value);
         }
-        put_varint(&mut self.records, as_length(body.len()));
-        self.records.put_slice(&body);
     }
 
-    /// The finished batch.
+    /// The finished batch, uncompressed.
     pub fn build(self) -> Bytes {
-        let mut batch = BytesMut::with_capacity(self.size());
+        self.finish(&self.records)
+    }
+
+    /// The finished batch, its records packed.
+    ///
+    /// # Errors
+    /// As [`compress`].
+    pub fn build_compressed(mut self, codec: Compression) -> Result<Bytes, RecordsError> {
+        let packed = compress(codec, &self.records)?;
+        self.attributes = (self.attributes & !CODEC_MASK) | codec.id();
+        Ok(self.finish(&packed))
+    }
+
+    fn finish(&self, records: &[u8]) -> Bytes {
+        let mut batch = BytesMut::with_capacity(HEADER_SIZE + records.len());
         batch.put_i64(self.base_offset);
         // Length and checksum are known at the end.
         batch.put_bytes(0, LENGTH_OVERHEAD - 8);
@@ -150,18 +181,46 @@ impl BatchBuilder {
         batch.put_i16(self.attributes);
         batch.put_i32(self.last_offset_delta);
         batch.put_i64(self.base_timestamp);
-        batch.put_i64(self.max_timestamp);
+        batch.put_i64(self.append_time.unwrap_or(self.max_timestamp));
         batch.put_i64(self.producer_id);
         batch.put_i16(self.producer_epoch);
         batch.put_i32(self.base_sequence);
         batch.put_i32(self.count);
-        batch.put_slice(&self.records);
+        batch.put_slice(records);
         seal(batch)
     }
 }
 
 fn as_length(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
+}
+
+/// The size of a record behind its length.
+fn body_size(
+    timestamp_delta: i64,
+    offset_delta: i32,
+    key: Option<&[u8]>,
+    value: Option<&[u8]>,
+    headers: &[(&[u8], Option<&[u8]>)],
+) -> usize {
+    let fixed = 1 + varint_size(timestamp_delta) + varint_size(i64::from(offset_delta));
+    let headers = headers
+        .iter()
+        .map(|(key, value)| nullable_size(Some(key)) + nullable_size(*value))
+        .fold(varint_size(as_length(headers.len())), usize::saturating_add);
+    fixed + nullable_size(key) + nullable_size(value) + headers
+}
+
+/// Seven bits to a byte, at least one byte.
+fn varint_size(value: i64) -> usize {
+    ((70 - (zigzag(value) | 1).leading_zeros()) / 7) as usize
+}
+
+fn nullable_size(value: Option<&[u8]>) -> usize {
+    match value {
+        Some(value) => varint_size(as_length(value.len())) + value.len(),
+        None => 1,
+    }
 }
 
 fn put_varint(buffer: &mut BytesMut, value: i64) {

@@ -37,8 +37,15 @@ pub enum RecordsError {
     ControlFromClient,
     /// A record inside is damaged.
     BadRecord(&'static str),
-    /// A codec that does not exist, or records that would have to be decompressed.
+    /// A codec that does not exist, or that this build lacks.
     UnsupportedCompression,
+    /// The records are not packed with the codec that the batch names.
+    BadCompression(&'static str),
+    /// The records are larger than the caller allows.
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
 }
 
 impl RecordsError {
@@ -49,6 +56,7 @@ impl RecordsError {
             // Magic 0 and 1 existed: those batches are refused, not damaged.
             Self::BadMagic(magic) if magic < 0 || magic > 1 => ErrorCode::CORRUPT_MESSAGE,
             Self::UnsupportedCompression => ErrorCode::UNSUPPORTED_COMPRESSION_TYPE,
+            Self::TooLarge { .. } => ErrorCode::MESSAGE_TOO_LARGE,
             _ => ErrorCode::INVALID_RECORD,
         }
     }
@@ -77,6 +85,10 @@ impl fmt::Display for RecordsError {
             Self::BadProducer(reason) | Self::BadRecord(reason) => f.write_str(reason),
             Self::ControlFromClient => f.write_str("control batch from a client"),
             Self::UnsupportedCompression => f.write_str("unsupported compression"),
+            Self::BadCompression(codec) => write!(f, "the records are not {codec}"),
+            Self::TooLarge { limit } => {
+                write!(f, "more than {limit} bytes of records in one batch")
+            }
         }
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! [`batch`] has the header and the walk over batches, [`record`] the records inside,
 //! [`builder`] makes batches, [`control`] reads markers, [`validate`] is what a broker checks
-//! before it appends. Compressed batches pass through as they are.
+//! before it appends, [`compression`] has the codecs.
 
 pub mod batch;
 pub mod builder;
+pub mod compression;
 pub mod control;
 mod crc;
 mod error;
@@ -14,11 +15,12 @@ pub mod validate;
 
 pub use batch::{Batch, BatchHeader, BatchIter, Compression, reassign, verify_crc};
 pub use builder::{BatchBuilder, control_batch};
+pub use compression::{MAX_DECOMPRESSED, compress, decompress};
 pub use control::{ControlRecord, ControlType};
 pub use crc::crc32c;
 pub use error::RecordsError;
 pub use record::{Record, RecordHeader, RecordHeaders, RecordIter};
-pub use validate::validate_for_append;
+pub use validate::{validate_for_append, validate_for_append_within};
 
 use alloc::vec::Vec;
 

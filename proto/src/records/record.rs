@@ -1,10 +1,11 @@
-//! The records inside an uncompressed batch, read one by one without an allocation.
+//! The records inside a batch, read one by one without an allocation for each.
 
 use bytes::Bytes;
 
 use crate::parse::{Parsed, chunk, varint, varlong};
 use crate::records::RecordsError;
 use crate::records::batch::{BatchHeader, Compression, HEADER_SIZE};
+use crate::records::compression::{MAX_DECOMPRESSED, decompress};
 
 /// One record. Key, value and headers share the bytes of the batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,11 +117,14 @@ fn parts(input: &[u8]) -> Parsed<'_, Parts<'_>> {
 
 const BAD_STRUCTURE: RecordsError = RecordsError::BadRecord("a record is damaged");
 
-/// Reads the records of one uncompressed batch. After an error nothing follows.
+/// Reads the records of one batch. After an error nothing follows.
+///
+/// Records of an uncompressed batch share its bytes; those of a compressed one share a buffer
+/// into which it was unpacked at the beginning.
 #[derive(Clone, Debug)]
 pub struct RecordIter {
     header: BatchHeader,
-    batch: Bytes,
+    records: Bytes,
     at: usize,
     left: i32,
 }
@@ -129,12 +133,19 @@ impl RecordIter {
     /// Begins with the first record of the batch; bytes behind the batch are ignored.
     ///
     /// # Errors
-    /// `UnsupportedCompression` for a compressed batch; what is wrong with the header.
+    /// As [`RecordIter::within`] with a limit of [`MAX_DECOMPRESSED`].
     pub fn new(batch: &Bytes) -> Result<Self, RecordsError> {
+        Self::within(batch, MAX_DECOMPRESSED)
+    }
+
+    /// As [`RecordIter::new`]; the records of a compressed batch may take no more than `limit`
+    /// bytes.
+    ///
+    /// # Errors
+    /// What is wrong with the header; for compressed batches also as
+    /// [`decompress`](crate::records::decompress).
+    pub fn within(batch: &Bytes, limit: usize) -> Result<Self, RecordsError> {
         let header = BatchHeader::parse(batch)?;
-        if header.compression() != Compression::None {
-            return Err(RecordsError::UnsupportedCompression);
-        }
         let BatchHeader {
             record_count: count,
             last_offset_delta,
@@ -147,11 +158,15 @@ impl RecordIter {
             });
         }
         let size = header.size().filter(|size| *size <= batch.len());
-        let batch = batch.slice(..size.ok_or(RecordsError::Truncated)?);
+        let packed = batch.slice(HEADER_SIZE..size.ok_or(RecordsError::Truncated)?);
+        let records = match header.compression() {
+            Compression::None => packed,
+            codec => decompress(codec, &packed, limit)?,
+        };
         Ok(Self {
             header,
-            batch,
-            at: HEADER_SIZE,
+            records,
+            at: 0,
             left: count,
         })
     }
@@ -162,7 +177,7 @@ impl RecordIter {
     }
 
     fn read(&mut self) -> Result<(Record, i32), RecordsError> {
-        let rest = self.batch.get(self.at..).unwrap_or_default();
+        let rest = self.records.get(self.at..).unwrap_or_default();
         let (after, length) = varint(rest)
             .map_err(|_| RecordsError::BadRecord("the length of a record is missing"))?;
         let length = usize::try_from(length)
@@ -174,7 +189,7 @@ impl RecordIter {
             ))?;
         let (header_bytes, parts) = parts(body).map_err(|_| BAD_STRUCTURE)?;
         let headers = self.headers(header_bytes, parts.headers)?;
-        let share = |bytes: &[u8]| self.batch.slice_ref(bytes);
+        let share = |bytes: &[u8]| self.records.slice_ref(bytes);
         let timestamp = if self.header.is_log_append_time() {
             self.header.max_timestamp
         } else {
@@ -193,7 +208,7 @@ impl RecordIter {
             headers,
         };
         let offset_delta = parts.offset_delta;
-        self.at = self.batch.len() - after.len();
+        self.at = self.records.len() - after.len();
         Ok((record, offset_delta))
     }
 
@@ -210,7 +225,7 @@ impl RecordIter {
             (true, 0) => Ok(RecordHeaders::default()),
             (true, _) => Ok(RecordHeaders {
                 count,
-                bytes: self.batch.slice_ref(bytes),
+                bytes: self.records.slice_ref(bytes),
             }),
         }
     }
@@ -218,8 +233,8 @@ impl RecordIter {
     /// The next record and its offset minus the base offset.
     pub(super) fn next_with_delta(&mut self) -> Option<Result<(Record, i32), RecordsError>> {
         if self.left == 0 {
-            let leftover = self.at < self.batch.len();
-            self.at = self.batch.len();
+            let leftover = self.at < self.records.len();
+            self.at = self.records.len();
             return leftover
                 .then_some(Err(RecordsError::BadRecord("bytes behind the last record")));
         }
@@ -228,7 +243,7 @@ impl RecordIter {
             Ok(_) => self.left -= 1,
             Err(_) => {
                 self.left = 0;
-                self.at = self.batch.len();
+                self.at = self.records.len();
             }
         }
         Some(result)

@@ -2,36 +2,47 @@
 
 use bytes::Bytes;
 
-use crate::records::batch::{BatchHeader, Compression, LENGTH_OVERHEAD, verify_crc};
-use crate::records::{RecordIter, RecordsError};
+use crate::records::batch::{BatchHeader, Compression, verify_crc};
+use crate::records::{MAX_DECOMPRESSED, RecordIter, RecordsError};
 
-/// Checks one batch as it came in a produce request. Stricter than Kafka in what no real client
-/// sends: offset deltas must count up from 0, nothing may follow the batch. Of a compressed
-/// batch only the header is checked.
+/// Checks one batch as it came in a produce request, with all its records.
+///
+/// Stricter than Kafka in what no real client sends: offset deltas must count up from 0,
+/// lengths below -1 are refused, nothing may follow the batch, the base offset must be 0.
+///
+/// # Errors
+/// As [`validate_for_append_within`] with a limit of [`MAX_DECOMPRESSED`].
+pub fn validate_for_append(batch: &Bytes) -> Result<BatchHeader, RecordsError> {
+    validate_for_append_within(batch, MAX_DECOMPRESSED)
+}
+
+/// As [`validate_for_append`]; the records of a compressed batch may take no more than `limit`
+/// bytes.
 ///
 /// # Errors
 /// The first thing that is wrong; [`RecordsError::error_code`] is the answer to the client.
-pub fn validate_for_append(batch: &Bytes) -> Result<BatchHeader, RecordsError> {
+pub fn validate_for_append_within(
+    batch: &Bytes,
+    limit: usize,
+) -> Result<BatchHeader, RecordsError> {
     let header = BatchHeader::parse(batch)?;
-    check_length(&header, batch.len())?;
+    // The checksum goes first: it tells a wrong length from bytes that somebody added.
     verify_crc(batch)?;
+    check_end(&header, batch.len())?;
     check_origin(&header)?;
+    if header.compression() == Compression::Unknown {
+        return Err(RecordsError::UnsupportedCompression);
+    }
     check_count(&header)?;
     check_producer(&header)?;
-    match header.compression() {
-        Compression::None => check_records(batch)?,
-        Compression::Unknown => return Err(RecordsError::UnsupportedCompression),
-        Compression::Gzip | Compression::Snappy | Compression::Lz4 | Compression::Zstd => {}
-    }
+    check_records(batch, limit)?;
     Ok(header)
 }
 
-fn check_length(header: &BatchHeader, available: usize) -> Result<(), RecordsError> {
-    let length = usize::try_from(header.batch_length).unwrap_or_default();
-    match (length + LENGTH_OVERHEAD).cmp(&available) {
-        core::cmp::Ordering::Less => Err(RecordsError::TrailingBytes),
-        core::cmp::Ordering::Equal => Ok(()),
-        core::cmp::Ordering::Greater => Err(RecordsError::Truncated),
+fn check_end(header: &BatchHeader, available: usize) -> Result<(), RecordsError> {
+    match header.size() {
+        Some(size) if size == available => Ok(()),
+        _ => Err(RecordsError::TrailingBytes),
     }
 }
 
@@ -82,8 +93,8 @@ fn check_producer(header: &BatchHeader) -> Result<(), RecordsError> {
     }
 }
 
-fn check_records(batch: &Bytes) -> Result<(), RecordsError> {
-    let mut records = RecordIter::new(batch)?;
+fn check_records(batch: &Bytes, limit: usize) -> Result<(), RecordsError> {
+    let mut records = RecordIter::within(batch, limit)?;
     let mut due = 0;
     while let Some(record) = records.next_with_delta() {
         let (_, delta) = record?;

@@ -41,8 +41,8 @@ impl AddPartitionsGather {
         self.missing.is_complete()
     }
 
-    pub(in crate::broker) fn gate(&self) -> Option<OpId> {
-        self.missing.gate()
+    pub(in crate::broker) fn missing(&mut self) -> &mut Missing {
+        &mut self.missing
     }
 
     pub(in crate::broker) fn into_response(self) -> AddPartitionsToTxnResponse {
@@ -207,10 +207,10 @@ impl Broker {
     fn finish_add_partitions(&mut self, slot: u64, part: u32, error: ErrorCode) {
         if let Some(Gather::AddPartitions(gather)) = self.gathers.get_mut(&slot)
             && gather.arrived(part, error, None)
-            && let Some(Gather::AddPartitions(gather)) = self.gathers.remove(&slot)
+            && let Some(Gather::AddPartitions(mut gather)) = self.gathers.remove(&slot)
         {
-            let gate = gather.gate();
-            self.respond(slot, gather.into_response(), gate);
+            let missing = *gather.missing();
+            self.respond_whole(slot, gather.into_response(), missing);
         }
     }
 }

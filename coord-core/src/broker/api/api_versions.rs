@@ -21,6 +21,40 @@ const FEATURES: [(&str, i16, i16, i16); 3] = [
     ("transaction.version", 0, 2, 2),
 ];
 
+/// The APIs that have a handler, by key: these are announced, all others are refused.
+const SERVED: [ApiKey; 25] = [
+    ApiKey::Produce,
+    ApiKey::Fetch,
+    ApiKey::ListOffsets,
+    ApiKey::Metadata,
+    ApiKey::FindCoordinator,
+    ApiKey::ApiVersions,
+    ApiKey::CreateTopics,
+    ApiKey::DeleteTopics,
+    ApiKey::InitProducerId,
+    ApiKey::AddPartitionsToTxn,
+    ApiKey::EndTxn,
+    ApiKey::WriteTxnMarkers,
+    ApiKey::DescribeConfigs,
+    ApiKey::IncrementalAlterConfigs,
+    ApiKey::DescribeCluster,
+    ApiKey::DescribeTopicPartitions,
+    ApiKey::ShareGroupHeartbeat,
+    ApiKey::ShareFetch,
+    ApiKey::ShareAcknowledge,
+    ApiKey::InitializeShareGroupState,
+    ApiKey::ReadShareGroupState,
+    ApiKey::WriteShareGroupState,
+    ApiKey::DeleteShareGroupState,
+    ApiKey::AddShareAcksToTxn,
+    ApiKey::TxnShareAcknowledge,
+];
+
+/// Whether the broker has a handler for the API.
+pub(in crate::broker) fn is_served(api: ApiKey) -> bool {
+    SERVED.contains(&api)
+}
+
 /// Never changes, as the features never do; clients ignore levels whose epoch is not above -1.
 const FEATURES_EPOCH: i64 = 0;
 
@@ -119,7 +153,7 @@ fn everything(version: i16) -> ApiVersionsResponse {
             ..Default::default()
         });
     ApiVersionsResponse {
-        api_keys: ApiKey::ALL.iter().copied().map(announce).collect(),
+        api_keys: SERVED.into_iter().map(announce).collect(),
         supported_features: supported,
         finalized_features_epoch: FEATURES_EPOCH,
         finalized_features: finalized.collect(),

@@ -17,6 +17,7 @@ pub(super) mod list_offsets;
 mod metadata;
 pub(super) mod produce;
 pub(super) mod share_acknowledge;
+mod share_chunks;
 mod share_common;
 pub(super) mod share_fetch;
 mod share_group_heartbeat;
@@ -40,12 +41,19 @@ use bytes::Bytes;
 use super::connections::RequestMeta;
 use super::{Broker, Phase};
 use crate::contract::{CloseReason, ConnId};
+use crate::metadata::CLUSTER_LOG;
 
 impl Broker {
     /// Takes a request frame. What cannot be understood closes the connection, as in Kafka.
     pub(super) fn frame(&mut self, conn: ConnId, bytes: Bytes) {
         self.connections.frame_arrived(conn);
         if !self.connections.listens(conn) || !matches!(self.phase, Phase::Serving) {
+            return;
+        }
+        if self.frozen.contains(&CLUSTER_LOG) {
+            // Topics, configurations and producer ids are unknown now; the log is back soon. One
+            // request for each connection waits, since a connection is not read meanwhile.
+            self.parked.push_back((conn, bytes));
             return;
         }
         let size = bytes.len();
@@ -55,6 +63,10 @@ impl Broker {
             Err(error) => return self.refuse(conn, CloseReason::BadRequest(format!("{error}"))),
         };
         let (api, version) = (header.api_key, header.api_version);
+        if !api_versions::is_served(api) {
+            let what = format!("{} is not served here", api.name());
+            return self.refuse(conn, CloseReason::BadRequest(what));
+        }
         let slot = self.connections.begin(
             RequestMeta {
                 conn,
@@ -84,6 +96,22 @@ impl Broker {
             }
         }
         self.read_more(conn);
+    }
+
+    /// The cluster's own log is back, or will not come back soon: requests that waited for it go on,
+    /// or their connections are closed so that the clients try again.
+    pub(super) fn unpark(&mut self) {
+        let back = !self.frozen.contains(&CLUSTER_LOG);
+        for (conn, bytes) in core::mem::take(&mut self.parked) {
+            if !self.connections.listens(conn) {
+                continue;
+            }
+            if back {
+                self.frame(conn, bytes);
+            } else {
+                self.refuse(conn, CloseReason::StorageFailed);
+            }
+        }
     }
 
     /// Our own two APIs may grow versions that an older broker has not: their clients are told, in
@@ -143,6 +171,14 @@ impl Broker {
             Request::TxnShareAcknowledge(request) => self.txn_share_acknowledge(slot, request),
             Request::WriteShareGroupState(request) => self.write_share_group_state(slot, request),
             Request::WriteTxnMarkers(request) => self.write_txn_markers_request(slot, request),
+            // Not served, so not announced either.
+            other => {
+                let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) else {
+                    return;
+                };
+                let what = format!("{} is not served here", other.key().name());
+                self.refuse(conn, CloseReason::BadRequest(what));
+            }
         }
     }
 }

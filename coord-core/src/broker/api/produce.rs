@@ -32,6 +32,12 @@ pub(in crate::broker) struct ProduceGather {
     missing: Missing,
 }
 
+impl ProduceGather {
+    pub(in crate::broker) fn missing(&mut self) -> &mut Missing {
+        &mut self.missing
+    }
+}
+
 /// A transactional batch that waits for the transaction coordinator.
 #[derive(Debug)]
 pub(in crate::broker) struct Verification {
@@ -323,14 +329,13 @@ impl Broker {
 
     /// The outcome of what still waits will not come: its coordinator is being read back.
     pub(in crate::broker) fn abandon_produce(&mut self, slot: u64, gather: ProduceGather) {
-        let gate = gather.missing.gate();
         let response = ProduceResponse {
             responses: gather.topics,
             ..Default::default()
         };
         match gather.acks {
             0 => self.end_silently(slot),
-            _ => self.respond(slot, response, gate),
+            _ => self.respond_whole(slot, response, gather.missing),
         }
     }
 
@@ -391,12 +396,11 @@ impl Broker {
             return;
         };
         if gather.acks != 0 {
-            let gate = gather.missing.gate();
             let response = ProduceResponse {
                 responses: gather.topics,
                 ..Default::default()
             };
-            return self.respond(slot, response, gate);
+            return self.respond_whole(slot, response, gather.missing);
         }
         // Nobody waits for an answer; a failure can only be told by closing the connection.
         let failed = gather

@@ -29,6 +29,10 @@ pub(in crate::broker) struct ShareAcknowledgeGather {
 }
 
 impl ShareAcknowledgeGather {
+    pub(in crate::broker) fn missing(&mut self) -> &mut Missing {
+        &mut self.missing
+    }
+
     pub(in crate::broker) fn arrived(
         &mut self,
         part: u32,
@@ -164,8 +168,7 @@ impl Broker {
             responses: responses.collect(),
             ..Default::default()
         };
-        let gate = gather.missing.gate();
-        self.respond(slot, response, gate);
+        self.respond_whole(slot, response, gather.missing);
     }
 }
 

@@ -61,6 +61,14 @@ impl Broker {
         log.is_some_and(|log| self.frozen.contains(&log))
     }
 
+    /// Whether the state of a share partition is being read back.
+    pub(in crate::broker) fn is_sgc_frozen(&self, group: &str, id: LogId) -> bool {
+        let count = self.share_state_partitions();
+        let own = state_partition_for(group, id.topic, id.partition, count);
+        let log = self.metadata.log(crate::metadata::SHARE_STATE_TOPIC, own);
+        log.is_some_and(|log| self.frozen.contains(&log))
+    }
+
     /// What is wrong with a partition that a share request names.
     pub(super) fn check_share_partition(&self, id: LogId) -> Result<(), ErrorCode> {
         let topic = self
@@ -109,6 +117,7 @@ impl Broker {
     /// Renews what follows from a changed configuration of a topic or group.
     pub(in crate::broker) fn apply_config_change(&mut self, resource_type: i8, name: &str) {
         if resource_type == crate::metadata::resource::GROUP {
+            self.settings.remove(name);
             let config = self.group_config(name);
             if let Some(group) = self.groups.get_mut(name) {
                 group.set_config(config);

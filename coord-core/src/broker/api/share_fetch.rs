@@ -20,9 +20,10 @@ use super::super::journal::{Pending, ReadFor};
 use super::super::share_sessions::FINAL_EPOCH;
 use super::super::timing::TimerKey;
 use super::super::waits::WaitKind;
+use super::share_chunks::keep_overlapping;
 use super::share_common::{PartitionAcks, by_topic, check_types, group_and_member};
 use crate::leader::ShareLoad;
-use crate::log::{BatchSpan, PartitionLog, ReadResult};
+use crate::log::{PartitionLog, ReadResult};
 use crate::outbox::Ticket;
 
 /// What a request asks for besides its acknowledgements.
@@ -60,6 +61,10 @@ pub(in crate::broker) struct ShareFetchAcks {
 }
 
 impl ShareFetchAcks {
+    pub(in crate::broker) fn missing(&mut self) -> &mut Missing {
+        &mut self.missing
+    }
+
     pub(in crate::broker) fn arrived(
         &mut self,
         part: u32,
@@ -80,12 +85,17 @@ pub(in crate::broker) struct ShareFetchWait {
     terms: Terms,
     logs: Vec<LogId>,
     answers: BTreeMap<LogId, PartitionAnswer>,
-    gate: Option<OpId>,
+    /// What the acknowledgements depend on.
+    acks: Missing,
     /// Partitions that the store reads for this request, and from where.
     reading: Vec<(LogId, i64)>,
 }
 
 impl ShareFetchWait {
+    pub(in crate::broker) fn acks(&mut self) -> &mut Missing {
+        &mut self.acks
+    }
+
     pub(in crate::broker) fn group(&self) -> &str {
         &self.terms.group
     }
@@ -248,7 +258,7 @@ impl Broker {
             terms,
             logs,
             answers,
-            gate: missing.gate(),
+            acks: missing,
             reading: Vec::new(),
         };
         self.look_for_records(slot, wait);
@@ -352,10 +362,10 @@ impl Broker {
         max_records: i32,
     ) -> PartitionAnswer {
         let spans = PartitionLog::batch_bounds(&chunks);
+        let settings = self.share_settings(&terms.group);
         let Some(data) = self.logs.get(&log) else {
             return PartitionAnswer::default();
         };
-        let settings = self.share_settings(&terms.group);
         let mut aborted = Vec::new();
         if settings.read_committed
             && let (Some(first), Some(last)) = (spans.first(), spans.last())
@@ -499,7 +509,7 @@ impl Broker {
             responses: responses.collect(),
             ..Default::default()
         };
-        self.respond(slot, response, wait.gate);
+        self.respond_whole(slot, response, wait.acks);
     }
 }
 
@@ -517,51 +527,6 @@ fn merge(into: &mut PartitionAnswer, answer: PartitionAnswer) {
     }
     into.chunks.extend(answer.chunks);
     into.acquired.extend(answer.acquired);
-}
-
-/// The batches that hold acquired records; a batch may be one chunk or its head and its rest.
-fn keep_overlapping(chunks: Vec<Bytes>, acquired: &[Acquired]) -> Vec<Bytes> {
-    let (Some(first), Some(last)) = (acquired.first(), acquired.last()) else {
-        return Vec::new();
-    };
-    let spans = PartitionLog::batch_bounds(&chunks);
-    let whole = spans
-        .iter()
-        .all(|span| span.last >= first.first && span.base <= last.last);
-    if whole {
-        return chunks;
-    }
-    // Cut at batch borders by their sizes.
-    let size = |span: &BatchSpan| span.size;
-    let total: usize = spans.iter().map(size).sum();
-    let before: usize = spans
-        .iter()
-        .take_while(|span| span.last < first.first)
-        .map(size)
-        .sum();
-    let behind: usize = spans
-        .iter()
-        .rev()
-        .take_while(|span| span.base > last.last)
-        .map(size)
-        .sum();
-    slice(chunks, before, total.saturating_sub(before + behind))
-}
-
-/// `length` bytes from `skip` on, without copying.
-fn slice(chunks: Vec<Bytes>, skip: usize, length: usize) -> Vec<Bytes> {
-    let (mut skip, mut length) = (skip, length);
-    let mut kept = Vec::with_capacity(chunks.len());
-    for chunk in chunks {
-        let from = skip.min(chunk.len());
-        skip -= from;
-        let to = from + length.min(chunk.len() - from);
-        length -= to - from;
-        if to > from {
-            kept.push(chunk.slice(from..to));
-        }
-    }
-    kept
 }
 
 fn wanted(request: &ShareFetchRequest) -> Vec<LogId> {

@@ -51,7 +51,7 @@ impl Broker {
         }
     }
 
-    pub(in crate::broker) fn group_config(&self, group: &str) -> crate::group::GroupConfig {
+    pub(in crate::broker) fn group_config(&mut self, group: &str) -> crate::group::GroupConfig {
         let state_partitions = self.share_state_partitions();
         crate::group::GroupConfig {
             state_partitions,

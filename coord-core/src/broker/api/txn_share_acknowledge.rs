@@ -33,6 +33,10 @@ pub(in crate::broker) struct StageGather {
 }
 
 impl StageGather {
+    pub(in crate::broker) fn missing(&mut self) -> &mut Missing {
+        &mut self.missing
+    }
+
     pub(in crate::broker) fn arrived(&mut self, part: u32, reply: ShareReply, gate: Option<OpId>) {
         let ShareReply::Staged {
             code,
@@ -118,7 +122,7 @@ impl Broker {
             self.gathers.insert(slot, Gather::Stage(gather));
             return;
         }
-        let gate = gather.missing.gate();
+        let missing = gather.missing;
         let response = match gather.whole_request {
             ErrorCode::NONE => TxnShareAcknowledgeResponse {
                 responses: gather.topics,
@@ -129,17 +133,17 @@ impl Broker {
                 ..Default::default()
             },
         };
-        self.respond(slot, response, gate);
+        self.respond_whole(slot, response, missing);
     }
 
     /// The verdicts that still wait will not come: a coordinator is being read back.
     pub(in crate::broker) fn abandon_stage(&mut self, slot: u64, gather: StageGather) {
-        let gate = gather.missing.gate();
+        let missing = gather.missing;
         let response = TxnShareAcknowledgeResponse {
             responses: gather.topics,
             ..Default::default()
         };
-        self.respond(slot, response, gate);
+        self.respond_whole(slot, response, missing);
     }
 
     /// What is wrong with the request as a whole: producer, transactional id, group.
@@ -218,7 +222,7 @@ impl Broker {
                 };
                 let judged = match repeated.contains(&id) {
                     true => Err((ErrorCode::INVALID_REQUEST, "the partition is listed twice")),
-                    false => self.judge_partition(id, partition, version),
+                    false => self.judge_partition(&request.group_id, id, partition, version),
                 };
                 let (code, message) = match judged {
                     Ok(ranges) if ranges.is_empty() => (ErrorCode::NONE, None),
@@ -254,6 +258,7 @@ impl Broker {
 
     fn judge_partition(
         &self,
+        group: &str,
         id: LogId,
         partition: &TxnShareAcknowledgePartition,
         version: i16,
@@ -264,6 +269,10 @@ impl Broker {
         if !(0..topic.partitions).contains(&id.partition) {
             let message = "the topic has no such partition";
             return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message));
+        }
+        if self.is_sgc_frozen(group, id) {
+            let message = "the share coordinator reads its log; try again";
+            return Err((ErrorCode::COORDINATOR_LOAD_IN_PROGRESS, message));
         }
         let mut ranges = Vec::with_capacity(partition.acknowledgement_batches.len());
         for batch in &partition.acknowledgement_batches {

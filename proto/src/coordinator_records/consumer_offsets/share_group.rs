@@ -1,31 +1,11 @@
-//! `__consumer_offsets`: the records of share groups.
+//! Share groups of KIP-932 (types 10 to 15).
 
 use alloc::vec::Vec;
 
-use bytes::Bytes;
-
-use super::{RecordKey, RecordValue, decode_key, decode_optional, record_type, records_of};
 use crate::Wire;
-use crate::message::DecodeError;
 use crate::str::Str;
 use crate::tags::UnknownTags;
 use crate::uuid::Uuid;
-
-records_of! {
-    /// A record of `__consumer_offsets` that belongs to a share group.
-    ShareGroupRecord {
-        MemberMetadata = 10: ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue;
-        Metadata = 11: ShareGroupMetadataKey, ShareGroupMetadataValue;
-        TargetAssignmentMetadata = 12:
-            ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue;
-        TargetAssignmentMember = 13:
-            ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue;
-        CurrentMemberAssignment = 14:
-            ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue;
-        StatePartitionMetadata = 15:
-            ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue;
-    }
-}
 
 /// Names a member.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Wire)]

@@ -1,0 +1,67 @@
+//! Which bytes of a read a ShareFetch answers with.
+
+use ackord_share_partition::Acquired;
+use alloc::vec::Vec;
+use bytes::Bytes;
+
+use crate::log::{BatchSpan, PartitionLog};
+
+/// The batches that hold acquired records; a batch may be one chunk or its head and its rest.
+pub(super) fn keep_overlapping(chunks: Vec<Bytes>, acquired: &[Acquired]) -> Vec<Bytes> {
+    let (Some(first), Some(last)) = (acquired.first(), acquired.last()) else {
+        return Vec::new();
+    };
+    let spans = PartitionLog::batch_bounds(&chunks);
+    let whole = spans
+        .iter()
+        .all(|span| span.last >= first.first && span.base <= last.last);
+    if whole {
+        return chunks;
+    }
+    // Cut at batch borders by their sizes.
+    let size = |span: &BatchSpan| span.size;
+    let total: usize = spans.iter().map(size).sum();
+    let before: usize = spans
+        .iter()
+        .take_while(|span| span.last < first.first)
+        .map(size)
+        .sum();
+    let behind: usize = spans
+        .iter()
+        .rev()
+        .take_while(|span| span.base > last.last)
+        .map(size)
+        .sum();
+    slice(chunks, before, total.saturating_sub(before + behind))
+}
+
+/// `length` bytes from `skip` on, without copying.
+fn slice(chunks: Vec<Bytes>, skip: usize, length: usize) -> Vec<Bytes> {
+    let (mut skip, mut length) = (skip, length);
+    let mut kept = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        let from = skip.min(chunk.len());
+        skip -= from;
+        let to = from + length.min(chunk.len() - from);
+        length -= to - from;
+        if to > from {
+            kept.push(chunk.slice(from..to));
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_crosses_chunks_without_copying() {
+        let chunks = [Bytes::from_static(b"abc"), Bytes::from_static(b"defg")];
+        let all = |skip, length| slice(chunks.to_vec(), skip, length).concat();
+        assert_eq!(all(0, 7), b"abcdefg");
+        assert_eq!(all(2, 3), b"cde");
+        assert_eq!(all(3, 4), b"defg");
+        assert_eq!(all(7, 0), b"");
+    }
+}

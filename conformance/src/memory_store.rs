@@ -113,6 +113,7 @@ impl MemoryStore {
         let orphaned = op.after.is_some_and(|after| self.failed.contains(&after));
         match op.kind {
             OpKind::Append { parts } => self.append(&parts, orphaned),
+            OpKind::Checkpoint { .. } if orphaned => Err(StorageFault::Conflict),
             OpKind::Checkpoint { log, at, state } => {
                 self.log(log).checkpoint = Some(StoredCheckpoint { at, state });
                 Ok(Outcome::Done)

@@ -22,13 +22,15 @@
 //! ```
 //! # use std::collections::VecDeque;
 //! # use ackord_coord_core::{Broker, BrokerConfig, ConnId, Effect, Input};
-//! # use ackord_machine::{Completion, LoadedLog, Limits, MonoTime, Now, OpKind, Outcome, StorageOp, WallTime};
+//! # use ackord_machine::{Completion, Limits, LoadedLog, LogId, MonoTime, Now, OpKind, Outcome};
+//! # use ackord_machine::{StorageOp, WallTime};
 //! # use ackord_proto::api::{Request, RequestHeader, Response, ResponseHeader, encode_request_frame};
 //! # use ackord_proto::error_code::ErrorCode;
 //! # use ackord_proto::messages::*;
 //! # use ackord_proto::reader::Reader;
 //! # use ackord_proto::records::{BatchBuilder, Records};
-//! # use bytes::{Bytes, BytesMut};
+//! # use ackord_proto::uuid::Uuid;
+//! # use bytes::Bytes;
 //! struct Embedder {
 //!     broker: Broker,
 //!     now: Now,
@@ -51,7 +53,9 @@
 //!             }
 //!         }
 //!     }
-//! #   fn ask<T>(&mut self, version: i16, request: impl Into<Request>, of: fn(Response) -> Option<T>) -> T {
+//! #   fn ask<T>(
+//! #       &mut self, version: i16, request: impl Into<Request>, of: fn(Response) -> Option<T>,
+//! #   ) -> T {
 //! #       let request = request.into();
 //! #       let api_key = request.key();
 //! #       let header = RequestHeader {
@@ -59,7 +63,7 @@
 //! #           unknown_tags: Default::default(),
 //! #       };
 //! #       let frame = encode_request_frame(&header, &request).expect("encoded").concat();
-//! #       // Without the size.
+//! #       // The broker gets it without its size.
 //! #       self.input(Input::Frame { conn: ConnId(1), bytes: Bytes::from(frame).slice(4..) });
 //! #       let mut reader = Reader::new(self.replies.pop_front().expect("a reply").slice(4..));
 //! #       ResponseHeader::decode(api_key, version, &mut reader).expect("a header");
@@ -87,16 +91,63 @@
 //! #         })
 //! #     };
 //! # }
-//! # fn produce(topic: &str, id: Option<&str>, batch: Bytes) -> ProduceRequest {
-//! #     let partition = produce::PartitionProduceData { index: 0, records: Some(batch.into()), ..Default::default() };
-//! #     let topic = produce::TopicProduceData { name: topic.into(), partition_data: [partition].into(), ..Default::default() };
+//! # fn topics(names: [&str; 2]) -> CreateTopicsRequest {
+//! #     let topic = |name: &str| create_topics::CreatableTopic {
+//! #         name: name.into(), num_partitions: 1, replication_factor: 1, ..Default::default()
+//! #     };
+//! #     CreateTopicsRequest { topics: names.map(topic).into(), ..Default::default() }
+//! # }
+//! # fn from_the_start(group: &str) -> IncrementalAlterConfigsRequest {
+//! #     let config = incremental_alter_configs::AlterableConfig {
+//! #         name: "share.auto.offset.reset".into(), value: Some("earliest".into()), ..Default::default()
+//! #     };
+//! #     let resource = incremental_alter_configs::AlterConfigsResource {
+//! #         resource_type: 32, resource_name: group.into(), configs: vec![config], ..Default::default()
+//! #     };
+//! #     IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() }
+//! # }
+//! # fn join(group: &str, member: &str, topic: &str) -> ShareGroupHeartbeatRequest {
+//! #     ShareGroupHeartbeatRequest {
+//! #         group_id: group.into(), member_id: member.into(),
+//! #         subscribed_topic_names: Some(vec![topic.into()]), ..Default::default()
+//! #     }
+//! # }
+//! # fn produce(topic: &str, transactional_id: Option<&str>, batch: Bytes) -> ProduceRequest {
+//! #     let partition = produce::PartitionProduceData {
+//! #         index: 0, records: Some(batch.into()), ..Default::default()
+//! #     };
+//! #     let topic = produce::TopicProduceData {
+//! #         name: topic.into(), partition_data: [partition].into(), ..Default::default()
+//! #     };
 //! #     ProduceRequest {
-//! #         transactional_id: id.map(Into::into), acks: -1, timeout_ms: 1000, topic_data: [topic].into(),
+//! #         transactional_id: transactional_id.map(Into::into), acks: -1, timeout_ms: 1000,
+//! #         topic_data: [topic].into(), ..Default::default()
+//! #     }
+//! # }
+//! # fn acquire(group: &str, member: &str, topic_id: Uuid) -> ShareFetchRequest {
+//! #     let topic = share_fetch::FetchTopic {
+//! #         topic_id, partitions: vec![share_fetch::FetchPartition::default()], ..Default::default()
+//! #     };
+//! #     ShareFetchRequest {
+//! #         group_id: Some(group.into()), member_id: Some(member.into()), max_wait_ms: 500,
+//! #         max_bytes: 1024, max_records: 10, topics: vec![topic], ..Default::default()
+//! #     }
+//! # }
+//! # fn init(transactional_id: &str) -> InitProducerIdRequest {
+//! #     InitProducerIdRequest {
+//! #         transactional_id: Some(transactional_id.into()), transaction_timeout_ms: 60_000,
 //! #         ..Default::default()
 //! #     }
 //! # }
-//! # fn topic(name: &str) -> create_topics::CreatableTopic {
-//! #     create_topics::CreatableTopic { name: name.into(), num_partitions: 1, replication_factor: 1, ..Default::default() }
+//! # fn read_committed(topic: &str) -> FetchRequest {
+//! #     let partition = fetch::FetchPartition { partition_max_bytes: 1024, ..Default::default() };
+//! #     let topic = fetch::FetchTopic {
+//! #         topic: topic.into(), partitions: vec![partition], ..Default::default()
+//! #     };
+//! #     FetchRequest {
+//! #         max_bytes: 1024, isolation_level: 1, session_epoch: -1, topics: vec![topic],
+//! #         ..Default::default()
+//! #     }
 //! # }
 //! let now = Now { mono: MonoTime::ZERO, wall: WallTime::from_millis(1_700_000_000_000) };
 //! let broker = Broker::new(BrokerConfig::default(), Limits::default(), [7; 32], now);
@@ -105,57 +156,34 @@
 //! embedder.input(Input::Timeout);
 //! embedder.input(Input::Opened { conn: ConnId(1), host: "127.0.0.1".into() });
 //!
-//! // Two topics; a worker joins the share group; an order arrives.
-//! let topics = vec![topic("orders"), topic("shipments")];
-//! let created = ask!(embedder, CreateTopics v 7, CreateTopicsRequest { topics, ..Default::default() });
+//! // Two topics; a share group that reads from the start; a worker joins it; an order arrives.
+//! let created = ask!(embedder, CreateTopics v 7, topics(["orders", "shipments"]));
 //! let orders = created.topics[0].topic_id;
-//! let member = ask!(embedder, ShareGroupHeartbeat v 1, ShareGroupHeartbeatRequest {
-//!     group_id: "packers".into(),
-//!     member_id: "worker".into(),
-//!     subscribed_topic_names: Some(vec!["orders".into()]),
-//!     ..Default::default()
-//! });
+//! ask!(embedder, IncrementalAlterConfigs v 1, from_the_start("packers"));
+//! let member = ask!(embedder, ShareGroupHeartbeat v 1, join("packers", "worker", "orders"));
 //! let mut order = BatchBuilder::new(0);
 //! order.push(0, None, Some(b"order 1"));
 //! ask!(embedder, Produce v 9, produce("orders", None, order.build()));
 //!
 //! // The worker acquires it.
-//! let wanted = share_fetch::FetchTopic {
-//!     topic_id: orders,
-//!     partitions: vec![share_fetch::FetchPartition::default()],
-//!     ..Default::default()
-//! };
-//! let fetched = ask!(embedder, ShareFetch v 1, ShareFetchRequest {
-//!     group_id: Some("packers".into()),
-//!     member_id: Some("worker".into()),
-//!     max_wait_ms: 500,
-//!     max_bytes: 1024,
-//!     max_records: 10,
-//!     topics: vec![wanted],
-//!     ..Default::default()
-//! });
+//! let fetched = ask!(embedder, ShareFetch v 1, acquire("packers", "worker", orders));
 //! let acquired = &fetched.responses[0].partitions[0].acquired_records[0];
 //!
 //! // In one transaction: an output, and the acknowledgement of its input.
-//! let producer = ask!(embedder, InitProducerId v 5, InitProducerIdRequest {
-//!     transactional_id: Some("packer-1".into()),
-//!     transaction_timeout_ms: 60_000,
-//!     ..Default::default()
-//! });
+//! let producer = ask!(embedder, InitProducerId v 5, init("packer-1"));
 //! let (id, epoch) = (producer.producer_id, producer.producer_epoch);
 //! let mut shipment = BatchBuilder::new(0).producer(id, epoch, 0).transactional();
 //! shipment.push(0, None, Some(b"shipment 1"));
 //! ask!(embedder, Produce v 12, produce("shipments", Some("packer-1"), shipment.build()));
+//! # let topic = add_share_acks_to_txn::AddShareAcksToTxnTopic {
+//! #     name: "orders".into(), partitions: vec![0], ..Default::default()
+//! # };
 //! ask!(embedder, AddShareAcksToTxn v 0, AddShareAcksToTxnRequest {
 //!     transactional_id: "packer-1".into(),
 //!     producer_id: id,
 //!     producer_epoch: epoch,
 //!     group_id: "packers".into(),
-//!     topics: vec![add_share_acks_to_txn::AddShareAcksToTxnTopic {
-//!         name: "orders".into(),
-//!         partitions: vec![0],
-//!         ..Default::default()
-//!     }],
+//!     topics: vec![topic], // partition 0 of `orders`
 //!     ..Default::default()
 //! });
 //! let accept = txn_share_acknowledge::AcknowledgementBatch {
@@ -184,12 +212,7 @@
 //! assert_eq!(staged.responses[0].partitions[0].error_code, ErrorCode::NONE);
 //!
 //! // Nothing of it counts so far; after the commit all of it does.
-//! # let partition = fetch::FetchPartition { partition_max_bytes: 1024, ..Default::default() };
-//! # let topic = fetch::FetchTopic { topic: "shipments".into(), partitions: vec![partition], ..Default::default() };
-//! # let read = FetchRequest {
-//! #     max_bytes: 1024, isolation_level: 1, session_epoch: -1, topics: vec![topic], ..Default::default()
-//! # };
-//! let before = ask!(embedder, Fetch v 12, read.clone()); // `shipments`, read_committed
+//! let before = ask!(embedder, Fetch v 12, read_committed("shipments"));
 //! let ended = ask!(embedder, EndTxn v 5, EndTxnRequest {
 //!     transactional_id: "packer-1".into(),
 //!     producer_id: id,
@@ -198,17 +221,14 @@
 //!     ..Default::default()
 //! });
 //! assert_eq!(ended.error_code, ErrorCode::NONE);
-//! let after = ask!(embedder, Fetch v 12, read);
-//! let bytes = |fetched: &FetchResponse| {
-//!     let records = &fetched.responses[0].partitions[0].records;
-//!     records.as_ref().map_or(0, Records::len)
-//! };
-//! assert_eq!(bytes(&before), 0);
-//! assert!(bytes(&after) > 0);
-//! let start = |partition: &ackord_share_partition::SharePartition| partition.start_offset();
-//! # let log = ackord_machine::LogId { topic: orders, partition: 0 };
-//! let packers = embedder.broker.leader(log).and_then(|leader| leader.share_partition("packers"));
-//! assert_eq!(packers.map(start), Some(1), "the order is done");
+//! let after = ask!(embedder, Fetch v 12, read_committed("shipments"));
+//! # let bytes = |fetched: &FetchResponse| {
+//! #     fetched.responses[0].partitions[0].records.as_ref().map_or(0, Records::len)
+//! # };
+//! assert!(bytes(&before) == 0 && bytes(&after) > 0);
+//! let leader = embedder.broker.leader(LogId { topic: orders, partition: 0 }).expect("loaded");
+//! let packers = leader.share_partition("packers").expect("loaded");
+//! assert_eq!(packers.start_offset(), 1, "the order is done");
 //! ```
 //!
 //! # Where to find what
@@ -219,7 +239,7 @@
 //! | module | what is there |
 //! |---|---|
 //! | [`contract`] | [`Input`], [`Effect`], and what they carry |
-//! | [`broker`] | the composition: connections and their replies in order, one journal for all appends of a step, timers, recovery, one file for each API in `broker/api` |
+//! | [`broker`] | the composition: connections, one journal, timers, recovery; `broker/api` has one file for each API |
 //! | [`txn`] | the transaction coordinator: producer ids and epochs, states, markers, timeouts |
 //! | [`share`] | the share coordinator: delivery states as stored, staged acknowledgements |
 //! | [`leader`] | the share partitions that a leader holds in memory, kept in step with what is stored |

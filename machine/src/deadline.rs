@@ -26,6 +26,8 @@ pub enum DeadlineReason {
     AcquisitionLock,
     /// Effects are queued and want to be popped.
     EffectsQueued,
+    /// Producers and transactional ids that nobody uses any more are forgotten.
+    Expiry,
     /// A waiting Fetch or ShareFetch is answered with what there is.
     FetchWait,
     /// A request to another machine was not answered and is sent again.

@@ -40,8 +40,9 @@ impl fmt::Display for LogId {
 pub struct StorageOp {
     /// Names the operation in its completion.
     pub id: OpId,
-    /// An operation that has to be durable no later than this one. A store with one ordered journal
-    /// satisfies it by keeping its order.
+    /// An operation that has to be durable no later than this one; where it fails, this one fails
+    /// too, with [`StorageFault::Conflict`]. A store with one ordered journal satisfies the first part
+    /// by keeping its order.
     pub after: Option<OpId>,
     /// What to do.
     pub kind: OpKind,

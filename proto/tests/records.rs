@@ -4,7 +4,8 @@ use ackord_proto::ErrorCode;
 use ackord_proto::records::batch::HEADER_SIZE;
 use ackord_proto::records::{
     BatchBuilder, BatchHeader, BatchIter, Compression, ControlRecord, ControlType, RecordIter,
-    Records, RecordsError, control_batch, crc32c, reassign, validate_for_append, verify_crc,
+    Records, RecordsError, compress, control_batch, crc32c, decompress, reassign,
+    validate_for_append, validate_for_append_within, verify_crc,
 };
 use bytes::Bytes;
 
@@ -163,6 +164,7 @@ fn the_walk_ends_at_a_damaged_batch() {
     let mut batches = BatchIter::new(bytes.clone().into());
     assert_eq!(batches.next(), Some(Err(RecordsError::BadMagic(1))));
     assert_eq!(batches.next(), None);
+    bytes[16] = 2;
     bytes[8..12].copy_from_slice(&40_i32.to_be_bytes());
     let mut batches = BatchIter::new(bytes.into());
     assert_eq!(batches.next(), Some(Err(RecordsError::BadLength(40))));
@@ -225,14 +227,106 @@ fn an_append_refuses_what_a_client_must_not_send() {
     assert_eq!(count.error_code(), ErrorCode::INVALID_RECORD);
 }
 
+const CODECS: [Compression; 4] = [
+    Compression::Gzip,
+    Compression::Snappy,
+    Compression::Lz4,
+    Compression::Zstd,
+];
+
+fn builder(count: usize, value: &[u8]) -> BatchBuilder {
+    let mut builder = BatchBuilder::new(0);
+    for index in 0..count {
+        builder.push(index as i64, Some(b"key"), Some(value));
+    }
+    builder
+}
+
 #[test]
-fn a_compressed_batch_passes_unread() {
-    let bytes = patched(21, &[0, 0x14]);
-    let header = validate_for_append(&bytes).unwrap();
-    assert_eq!(header.compression(), Compression::Zstd);
-    let error = RecordIter::new(&bytes).unwrap_err();
-    assert_eq!(error, RecordsError::UnsupportedCompression);
+fn a_compressed_batch_reads_back() {
+    for codec in CODECS {
+        for (count, size) in [(1, 0), (3, 10), (200, 1_000)] {
+            let plain = builder(count, &vec![b'v'; size]);
+            let packed = plain.clone().build_compressed(codec).unwrap();
+            let header = validate_for_append(&packed).unwrap();
+            assert_eq!(header.compression(), codec);
+            let records = |batch: &Bytes| -> Vec<_> {
+                RecordIter::new(batch)
+                    .unwrap()
+                    .map(Result::unwrap)
+                    .collect()
+            };
+            assert_eq!(records(&packed), records(&plain.build()), "{codec:?}");
+        }
+        assert!(codec.is_supported());
+        assert_eq!(Compression::from_id(codec.id()), codec);
+    }
+}
+
+#[test]
+fn a_compressed_batch_may_grow_to_the_limit_and_no_further() {
+    for codec in CODECS {
+        let plain = builder(100, &[0; 10_000]);
+        let grown = plain.size() - HEADER_SIZE;
+        let packed = plain.build_compressed(codec).unwrap();
+        assert!(packed.len() < grown / 10, "{codec:?}");
+        validate_for_append_within(&packed, grown).unwrap();
+        let error = validate_for_append_within(&packed, grown - 1).unwrap_err();
+        assert_eq!(
+            error,
+            RecordsError::TooLarge { limit: grown - 1 },
+            "{codec:?}"
+        );
+        assert_eq!(error.error_code(), ErrorCode::MESSAGE_TOO_LARGE);
+    }
+}
+
+#[test]
+fn a_packed_payload_that_is_cut_anywhere_is_refused() {
+    for codec in CODECS {
+        let packed = compress(codec, &vec![b'x'; 5_000]).unwrap();
+        for end in 0..packed.len() {
+            let cut = Bytes::copy_from_slice(&packed[..end]);
+            // An empty stream is no frame of zstd and no block behind the snappy header.
+            match decompress(codec, &cut, 10_000) {
+                Ok(records) => assert!(
+                    records.is_empty() && [0, 16].contains(&end),
+                    "{codec:?} {end}"
+                ),
+                Err(error) => assert_eq!(error, RecordsError::BadCompression(codec.name())),
+            }
+        }
+    }
+}
+
+#[test]
+fn snappy_may_come_without_a_frame() {
+    // One literal of three bytes.
+    let raw = Bytes::from_static(&[3, 2 << 2, b'a', b'b', b'c']);
+    assert_eq!(decompress(Compression::Snappy, &raw, 3).unwrap(), "abc");
+    // Claims 1 GiB in five bytes.
+    let bomb = Bytes::from_static(&[0x80, 0x80, 0x80, 0x80, 0x04]);
+    let error = decompress(Compression::Snappy, &bomb, 2 << 30).unwrap_err();
+    assert_eq!(error, RecordsError::BadCompression("snappy"));
+}
+
+#[test]
+fn a_batch_of_another_codec_is_refused_when_it_is_checked() {
+    let error = validate_for_append(&patched(21, &[0, 0x14])).unwrap_err();
+    assert_eq!(error, RecordsError::BadCompression("zstd"));
+    assert_eq!(error.error_code(), ErrorCode::INVALID_RECORD);
+    let error = RecordIter::new(&patched(21, &[0, 0x15])).unwrap_err();
     assert_eq!(error.error_code(), ErrorCode::UNSUPPORTED_COMPRESSION_TYPE);
+}
+
+#[test]
+fn the_time_of_the_append_stands_for_all_records() {
+    let batch = builder(3, b"v").log_append_time(77).build();
+    let header = validate_for_append(&batch).unwrap();
+    assert!(header.is_log_append_time());
+    for record in RecordIter::new(&batch).unwrap() {
+        assert_eq!(record.unwrap().timestamp, 77);
+    }
 }
 
 #[test]

@@ -50,12 +50,72 @@ impl Default for Known {
     }
 }
 
+/// A partition of a session: requests by name carry no topic id, requests by id may name a topic that
+/// does not exist.
+type Key = (Str, LogId);
+
+/// The partitions of a session in the order in which they are looked at.
+#[derive(Debug, Default)]
+struct Partitions {
+    places: BTreeMap<Key, u64>,
+    ordered: BTreeMap<u64, Wanted>,
+    last_place: u64,
+}
+
+impl Partitions {
+    fn of(wanted: &[Wanted]) -> Self {
+        let mut partitions = Partitions::default();
+        wanted
+            .iter()
+            .cloned()
+            .for_each(|wanted| partitions.put(wanted));
+        partitions
+    }
+
+    /// Adds a partition, or changes what is wanted of it.
+    fn put(&mut self, wanted: Wanted) {
+        let key = (wanted.topic.clone(), wanted.id());
+        match self
+            .places
+            .get(&key)
+            .and_then(|place| self.ordered.get_mut(place))
+        {
+            Some(old) => {
+                let known = old.known;
+                *old = Wanted { known, ..wanted };
+            }
+            None => {
+                self.last_place += 1;
+                self.places.insert(key, self.last_place);
+                self.ordered.insert(self.last_place, wanted);
+            }
+        }
+    }
+
+    fn forget(&mut self, key: &Key) -> Option<Wanted> {
+        self.ordered.remove(&self.places.remove(key)?)
+    }
+
+    /// Notes what a client knows now. A partition that has sent records goes to the end, so that
+    /// limits on the size of an answer starve no other one.
+    fn told(&mut self, key: &Key, known: Known, records: bool) {
+        if records {
+            if let Some(wanted) = self.forget(key) {
+                self.put(Wanted { known, ..wanted });
+            }
+        } else if let Some(place) = self.places.get(key)
+            && let Some(wanted) = self.ordered.get_mut(place)
+        {
+            wanted.known = known;
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Session {
     conn: ConnId,
     epoch: i32,
-    /// In the order in which they were added; the key also holds the name for partitions without id.
-    partitions: Vec<Wanted>,
+    partitions: Partitions,
     used: u64,
 }
 
@@ -118,7 +178,7 @@ impl FetchSessions {
             if epoch == -1 || wanted.is_empty() {
                 return Ok((FetchContext::Full, wanted));
             }
-            let id = self.create(conn, wanted.clone());
+            let id = self.create(conn, Partitions::of(&wanted));
             return Ok((FetchContext::New(id), wanted));
         }
         let used = self.uses;
@@ -131,26 +191,17 @@ impl FetchSessions {
         }
         session.epoch = next_epoch(epoch);
         session.used = used;
-        for new in wanted {
-            match session
-                .partitions
-                .iter_mut()
-                .find(|old| same(old, &new.topic, new.id()))
-            {
-                Some(old) => {
-                    let known = old.known;
-                    *old = Wanted { known, ..new };
-                }
-                None => session.partitions.push(new),
-            }
+        wanted
+            .into_iter()
+            .for_each(|new| session.partitions.put(new));
+        for key in forgotten {
+            session.partitions.forget(key);
         }
-        session
-            .partitions
-            .retain(|old| !forgotten.iter().any(|(topic, log)| same(old, topic, *log)));
-        Ok((FetchContext::Incremental(id), session.partitions.clone()))
+        let all = session.partitions.ordered.values().cloned().collect();
+        Ok((FetchContext::Incremental(id), all))
     }
 
-    fn create(&mut self, conn: ConnId, partitions: Vec<Wanted>) -> i32 {
+    fn create(&mut self, conn: ConnId, partitions: Partitions) -> i32 {
         if self.sessions.len() >= SLOTS
             && let Some(oldest) = self.oldest()
         {
@@ -181,25 +232,65 @@ impl FetchSessions {
             .map(|(id, _)| *id)
     }
 
-    /// Notes what a client has been told.
-    pub(super) fn told(&mut self, id: i32, topic: &Str, log: LogId, known: Known) {
-        if let Some(session) = self.sessions.get_mut(&id)
-            && let Some(own) = session
-                .partitions
-                .iter_mut()
-                .find(|own| same(own, topic, log))
-        {
-            own.known = known;
+    /// Notes what a client has been told of a partition, and whether it got records.
+    pub(super) fn told(&mut self, id: i32, wanted: &Wanted, known: Known, records: bool) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            let key = (wanted.topic.clone(), wanted.id());
+            session.partitions.told(&key, known, records);
         }
     }
-}
-
-/// Requests by name carry no topic id, requests by id may name a topic that does not exist.
-fn same(own: &Wanted, topic: &Str, log: LogId) -> bool {
-    own.id().partition == log.partition && own.topic == *topic && own.id().topic == log.topic
 }
 
 /// Epochs of a session never become 0 or negative again.
 pub(super) fn next_epoch(epoch: i32) -> i32 {
     if epoch == i32::MAX { 1 } else { epoch + 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use ackord_proto::uuid::Uuid;
+
+    use super::*;
+
+    fn wanted(partition: i32) -> Wanted {
+        let topic = Uuid([7; 16]);
+        Wanted {
+            topic: Str::from("orders"),
+            log: Ok(LogId { topic, partition }),
+            fetch_offset: 0,
+            max_bytes: 1,
+            known: Known::default(),
+        }
+    }
+
+    fn order(sessions: &mut FetchSessions, id: i32, epoch: i32) -> Vec<i32> {
+        let begun = sessions.begin(ConnId(1), (id, epoch), Vec::new(), &[]);
+        begun
+            .unwrap()
+            .1
+            .iter()
+            .map(|wanted| wanted.id().partition)
+            .collect()
+    }
+
+    #[test]
+    fn a_partition_that_sent_records_waits_for_the_others() {
+        let mut sessions = FetchSessions::new(Entropy::from_seed([1; 32]));
+        let all: Vec<Wanted> = (0..3).map(wanted).collect();
+        let (context, _) = sessions.begin(ConnId(1), (0, 0), all.clone(), &[]).unwrap();
+        let id = context.session_id();
+        assert_eq!(order(&mut sessions, id, 1), [0, 1, 2]);
+        sessions.told(id, &all[0], Known::default(), true);
+        sessions.told(id, &all[1], Known::default(), false);
+        assert_eq!(order(&mut sessions, id, 2), [1, 2, 0]);
+        let forgotten = [(Str::from("orders"), all[2].id())];
+        let (_, left) = sessions
+            .begin(ConnId(1), (id, 3), Vec::new(), &forgotten)
+            .unwrap();
+        assert_eq!(left.len(), 2);
+        let wrong = sessions
+            .begin(ConnId(1), (id, 9), Vec::new(), &[])
+            .map(|_| ());
+        assert_eq!(wrong, Err(ErrorCode::INVALID_FETCH_SESSION_EPOCH));
+    }
 }

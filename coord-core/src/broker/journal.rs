@@ -134,14 +134,21 @@ impl Journal {
         pending: Pending,
         effects: &mut VecDeque<Effect>,
     ) -> OpId {
+        self.issue_after(None, kind, pending, effects)
+    }
+
+    /// Issues an operation that must not become durable before the append `after`.
+    pub(crate) fn issue_after(
+        &mut self,
+        after: Option<OpId>,
+        kind: OpKind,
+        pending: Pending,
+        effects: &mut VecDeque<Effect>,
+    ) -> OpId {
         self.close(effects);
         let id = self.next_id();
         self.under_way.insert(id, pending);
-        effects.push_back(Effect::Store(StorageOp {
-            id,
-            after: None,
-            kind,
-        }));
+        effects.push_back(Effect::Store(StorageOp { id, after, kind }));
         id
     }
 

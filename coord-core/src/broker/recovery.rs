@@ -90,18 +90,24 @@ impl Broker {
 
     fn begin_serving(&mut self) {
         self.phase = Phase::Serving;
-        if self.metadata.cluster_id().is_empty() {
-            let id = self.chance.uuid().to_string();
-            self.append_cluster(&[Metadata::name_cluster(&Str::from(id))]);
-        }
+        self.name_cluster();
         let coordinators: Vec<i32> = self.tcs.keys().copied().collect();
         for partition in coordinators {
             self.with_tc(partition, None, |tc, ctx, out| tc.recovered(ctx, out));
         }
+        self.arm_expiry();
         for conn in self.connections.all() {
             self.read_more(conn);
         }
         self.effects.push_back(Effect::Emit(Event::Ready));
+    }
+
+    /// The first thing that a new cluster stores is its id.
+    fn name_cluster(&mut self) {
+        if self.metadata.cluster_id().is_empty() {
+            let id = self.chance.uuid().to_string();
+            self.append_cluster(&[Metadata::name_cluster(&Str::from(id))]);
+        }
     }
 
     pub(super) fn recovery_failed(&mut self, what: String) {
@@ -124,6 +130,7 @@ impl Broker {
                 self.reopen_topic(topic);
             }
             self.drop_unknown_logs();
+            self.name_cluster();
         }
     }
 

@@ -1,6 +1,6 @@
 //! Share sessions (KIP-932): which partitions a member fetches, request by request.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ackord_machine::LogId;
@@ -31,6 +31,13 @@ pub(super) struct Released {
     pub(super) group: Str,
     pub(super) member: Str,
     pub(super) logs: Vec<LogId>,
+}
+
+/// Each partition once, in the order in which they first came.
+fn once(mut logs: Vec<LogId>) -> Vec<LogId> {
+    let mut seen = BTreeSet::new();
+    logs.retain(|log| seen.insert(*log));
+    logs
 }
 
 /// All share sessions of a broker, by group and member.
@@ -86,7 +93,7 @@ impl ShareSessions {
             Session {
                 conn,
                 epoch: 1,
-                logs,
+                logs: once(logs),
                 rotation: 0,
             },
         );
@@ -133,11 +140,11 @@ impl ShareSessions {
         let Some(session) = self.sessions.get_mut(&(group.clone(), member.clone())) else {
             return;
         };
-        for log in added {
-            if !session.logs.contains(log) {
-                session.logs.push(*log);
-            }
-        }
+        let mut known: BTreeSet<LogId> = session.logs.iter().copied().collect();
+        session
+            .logs
+            .extend(added.iter().filter(|log| known.insert(**log)));
+        let forgotten: BTreeSet<LogId> = forgotten.iter().copied().collect();
         session.logs.retain(|log| !forgotten.contains(log));
     }
 

@@ -144,7 +144,9 @@ impl Broker {
             Ok(()) if recovering => self.recovered_one(log),
             Ok(()) => {
                 self.frozen.remove(&log);
-                self.abandon_gathers();
+                if self.is_coordinator_log(log) {
+                    self.abandon_gathers();
+                }
                 self.resume(log);
                 self.unpark();
                 self.wake_log(log);
@@ -223,22 +225,21 @@ impl Broker {
         }
     }
 
-    /// A checkpoint says what is true at a durable end, so one waits for the appends under way.
+    /// A checkpoint says what is true at the end of the log, so it follows the newest append.
     fn write_checkpoint(&mut self, log_id: LogId) {
-        if self.frozen.contains(&log_id) || self.journal.newest(log_id).is_some() {
+        if self.frozen.contains(&log_id) {
             return;
         }
         let Some(log) = self.logs.get(&log_id) else {
             self.since_checkpoint.remove(&log_id);
             return;
         };
-        let Some((at, state)) = log.checkpoint() else {
-            return;
-        };
+        let (at, state) = log.checkpoint();
         let keep = self.oldest_needed(log_id).unwrap_or(at).min(at);
         let state = recovery::join_checkpoint(&state, &self.coordinator_snapshot(log_id));
         self.since_checkpoint.remove(&log_id);
-        self.journal.issue(
+        self.journal.issue_after(
+            self.journal.newest(log_id),
             OpKind::Checkpoint {
                 log: log_id,
                 at,

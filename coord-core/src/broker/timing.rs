@@ -7,9 +7,14 @@ use ackord_proto::str::Str;
 
 use super::Broker;
 
+/// How often idle producers and ids are looked for (Kafka's
+/// `producer.id.expiration.check.interval.ms`).
+const EXPIRY_MS: i64 = 600_000;
+
 /// Whose deadline it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TimerKey {
+    Expiry,
     Group(Str),
     Leader(LogId),
     Reload(LogId),
@@ -20,6 +25,7 @@ pub(super) enum TimerKey {
 impl Broker {
     pub(super) fn reason(&self, key: &TimerKey) -> DeadlineReason {
         match key {
+            TimerKey::Expiry => DeadlineReason::Expiry,
             TimerKey::Group(_) => DeadlineReason::MemberSession,
             TimerKey::Leader(log) => {
                 let next = self
@@ -72,6 +78,7 @@ impl Broker {
         }
         for key in due {
             match key {
+                TimerKey::Expiry => self.expire(),
                 TimerKey::Group(id) => self.group_deadline(&id),
                 TimerKey::Leader(log) => self.leader_deadline(log),
                 TimerKey::Reload(log) => self.load(log),
@@ -82,6 +89,32 @@ impl Broker {
                 TimerKey::Wait(slot) => self.wait_ended(slot),
             }
         }
+    }
+
+    pub(super) fn arm_expiry(&mut self) {
+        let at = self.now.mono.plus_millis(EXPIRY_MS);
+        self.timers.arm(TimerKey::Expiry, at);
+    }
+
+    /// Forgets what nobody has used for long: idle producers of each log, idle transactional ids,
+    /// groups without members (what they have acknowledged is in the log).
+    fn expire(&mut self) {
+        let wall = self.now.wall.as_millis();
+        for log in self.logs.values_mut() {
+            log.expire_producers(wall);
+        }
+        let idle_ms = self.config.number("transactional.id.expiration.ms");
+        let coordinators: Vec<i32> = self.tcs.keys().copied().collect();
+        for partition in coordinators {
+            if !self.is_tc_frozen(partition) {
+                self.with_tc(partition, None, |tc, ctx, out| {
+                    tc.expire(ctx.now, idle_ms, out)
+                });
+            }
+        }
+        self.groups
+            .retain(|_, group| group.members().next().is_some());
+        self.arm_expiry();
     }
 
     fn group_deadline(&mut self, id: &Str) {

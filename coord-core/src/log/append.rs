@@ -189,9 +189,7 @@ impl PartitionLog {
         let verified = txn != TxnCheck::Unverified;
         let refusal = match (facts.kind, self.transactions.open(facts.producer_id)) {
             (BatchKind::Transactional, None) if !verified => "the transaction is not verified",
-            (BatchKind::Transactional, Some(open))
-                if !verified && facts.producer_epoch != open.epoch =>
-            {
+            (BatchKind::Transactional, Some(open)) if facts.producer_epoch != open.epoch => {
                 "the open transaction has another epoch"
             }
             (BatchKind::Transactional, Some(_)) if self.transactions.parted(facts.producer_id) => {

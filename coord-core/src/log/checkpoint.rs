@@ -26,7 +26,7 @@ pub(super) struct Checkpoint {
     pub(super) timestamps: Timestamps,
 }
 
-/// The state of a log of which everything is durable.
+/// The state of a log at its end.
 pub(super) fn encode(log: &PartitionLog) -> Bytes {
     let mut out = Writer(Vec::new());
     out.0.push(VERSION);

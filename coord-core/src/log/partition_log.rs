@@ -159,9 +159,9 @@ impl PartitionLog {
     }
 
     /// What has to be known to recover the log without the batches below the offset given with it,
-    /// which is the high watermark. Nothing while an append is not durable yet.
-    pub fn checkpoint(&self) -> Option<(i64, Bytes)> {
-        (self.durable == self.end).then(|| (self.durable, checkpoint::encode(self)))
+    /// which is its end. It may be stored no earlier than the last append.
+    pub fn checkpoint(&self) -> (i64, Bytes) {
+        (self.end, checkpoint::encode(self))
     }
 
     /// The transaction of that producer that is open here.

@@ -324,11 +324,15 @@ impl Participants for ClusterParticipants<'_> {
         })
     }
 
-    fn is_ready(&self, role: &Role) -> bool {
+    fn is_ready(&self, role: Option<&Role>) -> bool {
+        // Which topics there are is not known for certain while the cluster's log is read back.
+        if self.frozen.contains(&CLUSTER_LOG) {
+            return false;
+        }
         let log = match role {
-            Role::Leader(log) => Some(*log),
-            Role::Sgc(partition) => self.metadata.log(SHARE_STATE_TOPIC, *partition),
-            Role::Group(_) | Role::Tc(_) => None,
+            Some(Role::Leader(log)) => Some(*log),
+            Some(Role::Sgc(partition)) => self.metadata.log(SHARE_STATE_TOPIC, *partition),
+            Some(Role::Group(_) | Role::Tc(_)) | None => None,
         };
         log.is_none_or(|log| !self.frozen.contains(&log))
     }

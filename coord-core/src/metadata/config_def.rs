@@ -347,6 +347,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "50",
         ConfigKind::Int(1, INT),
     ),
+    def(
+        "transactional.id.expiration.ms",
+        "604800000",
+        ConfigKind::Int(1, INT),
+    ),
 ];
 
 #[cfg(test)]

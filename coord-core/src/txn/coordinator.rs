@@ -51,9 +51,10 @@ pub trait Participants {
     /// as told.
     fn role(&self, topic: &str, partition: i32) -> Option<Role>;
 
-    /// Whether the participant could take a marker now. While one could not, none is told: where all
-    /// live on one node, a transaction becomes visible in one step.
-    fn is_ready(&self, role: &Role) -> bool {
+    /// Whether the participant could take a marker now; without a role, whether it is certain that
+    /// there is none. While one is not ready, none is told: where all live on one node, a transaction
+    /// becomes visible in one step.
+    fn is_ready(&self, role: Option<&Role>) -> bool {
         let _ = role;
         true
     }
@@ -208,6 +209,14 @@ impl TxnCoordinator {
     }
 
     /// Applies a decision and appends it.
+    /// Forgets a transactional id, in the log too.
+    pub(super) fn remove(&mut self, id: &Str, out: &mut Outbox<TxnReply>) {
+        if let Ok(record) = log_record::tombstone(id) {
+            self.put(id.clone(), None);
+            out.append(self.log, vec![record], None);
+        }
+    }
+
     pub(super) fn store(
         &mut self,
         id: &Str,

@@ -71,6 +71,14 @@ pub(super) fn encode(id: &Str, entry: &Entry) -> Result<StateRecord, ErrorCode> 
     })
 }
 
+pub(super) fn tombstone(id: &Str) -> Result<StateRecord, ErrorCode> {
+    let key = TransactionLogKey {
+        transactional_id: id.clone(),
+    };
+    let key = encode_key(&key).map_err(|_| ErrorCode::INVALID_REQUEST)?;
+    Ok(StateRecord { key, value: None })
+}
+
 pub(super) fn decode(record: &StateRecord) -> Result<Stored, CorruptRecord> {
     let decoded =
         TransactionStateRecord::decode(&record.key, record.value.as_ref()).map_err(|error| {

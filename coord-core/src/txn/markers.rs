@@ -92,15 +92,15 @@ impl TxnCoordinator {
         let all_ready = ending
             .markers
             .values()
-            .filter_map(|(topic, partition)| role(topic, *partition))
-            .all(|role| ctx.participants.is_ready(&role));
+            .map(|(topic, partition)| role(topic, *partition))
+            .all(|role| ctx.participants.is_ready(role.as_ref()));
         ending.markers.retain(|correlation, (topic, partition)| {
-            let Some(to) = role(topic, *partition) else {
-                return false;
-            };
             if !all_ready {
                 return true;
             }
+            let Some(to) = role(topic, *partition) else {
+                return false;
+            };
             out.send_chained(Envelope {
                 from: Role::Tc(self.partition),
                 to,

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use ackord_machine::Now;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 
@@ -41,6 +42,27 @@ impl TxnCoordinator {
                 TimerKey::Markers(id) => self.send_markers(ctx, &id, out),
                 TimerKey::Timeout(id) => self.time_out(ctx, id, out),
             }
+        }
+    }
+
+    /// Forgets transactional ids that have been idle for `idle_ms`
+    /// (`transactional.id.expiration.ms`). A transaction under way is never idle.
+    pub fn expire(&mut self, now: Now, idle_ms: i64, out: &mut Outbox<TxnReply>) {
+        let oldest = now.wall.as_millis().saturating_sub(idle_ms);
+        let is_idle = |entry: &Entry| {
+            let resting = matches!(
+                entry.state,
+                TxnState::Empty | TxnState::CompleteCommit | TxnState::CompleteAbort
+            );
+            resting && entry.updated_ms < oldest
+        };
+        let idle: Vec<Str> = self
+            .entries()
+            .filter(|(_, entry)| is_idle(entry))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in idle {
+            self.remove(&id, out);
         }
     }
 

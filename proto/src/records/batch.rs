@@ -11,6 +11,10 @@ use crate::records::{RecordsError, crc32c};
 pub const HEADER_SIZE: usize = 61;
 /// The bytes before those that `batch_length` counts.
 pub const LENGTH_OVERHEAD: usize = 12;
+/// Where the magic stands, in every format.
+const MAGIC_AT: usize = 16;
+/// The least length of a message of magic 0.
+const OLD_OVERHEAD: i32 = 14;
 /// The checksum covers everything from here, that is from the attributes on.
 const CRC_FROM: usize = 21;
 /// Base offset, length and leader epoch: what a broker may rewrite without a new checksum.
@@ -114,6 +118,9 @@ impl BatchHeader {
     /// # Errors
     /// `Truncated`, `BadLength` or `BadMagic`; the checksum is not looked at.
     pub fn parse(bytes: &[u8]) -> Result<Self, RecordsError> {
+        if let Some(magic) = old_magic(bytes) {
+            return Err(RecordsError::BadMagic(magic));
+        }
         let start = (be_i64, be_i32, be_i32, be_i8, be_u32, be_i16, be_i32);
         let end = (be_i64, be_i64, be_i64, be_i16, be_i32, be_i32);
         let parsed: Result<_, nom::Err<Fault>> = (start, end).parse(bytes);
@@ -200,6 +207,14 @@ impl BatchHeader {
         }
         self.base_sequence.wrapping_add(self.last_offset_delta) & i32::MAX
     }
+}
+
+/// The magic, where it is one of those before 2. Their messages can be shorter than a header,
+/// so this is looked at first: length and magic stand at the same place in all formats.
+fn old_magic(bytes: &[u8]) -> Option<i8> {
+    let length = i32::from_be_bytes(*bytes.get(8..LENGTH_OVERHEAD)?.first_chunk()?);
+    let magic = bytes.get(MAGIC_AT)?.cast_signed();
+    (length >= OLD_OVERHEAD && (0..2).contains(&magic)).then_some(magic)
 }
 
 /// A batch in a log or in a payload.

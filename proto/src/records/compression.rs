@@ -135,10 +135,11 @@ mod codecs {
             let size = u32::from_le_bytes(*packed.get(at..)?.first_chunk()?);
             at += 4;
             if size == 0 {
-                return packed.get(..at + content_checksum);
+                return packed.get(..at.checked_add(content_checksum)?);
             }
             // The highest bit says that the block is not packed.
-            at += usize::try_from(size & 0x7fff_ffff).ok()? + block_checksum;
+            let block = usize::try_from(size & 0x7fff_ffff).ok()?;
+            at = at.checked_add(block)?.checked_add(block_checksum)?;
         }
     }
 
@@ -206,11 +207,11 @@ mod codecs {
         Ok(packed)
     }
 
-    /// The window of a frame takes memory at once, however short the frame: no window larger
-    /// than the limit, rounded up to a power of two, is of use.
+    /// The window of a frame takes memory at once, however short the frame. Encoders use up to
+    /// 8 MiB in their usual levels; more is of use only where the limit is larger.
     #[cfg(feature = "zstd")]
     fn window_log(limit: usize) -> u32 {
-        (usize::BITS - limit.leading_zeros()).clamp(10, 27)
+        (usize::BITS - limit.leading_zeros()).clamp(23, 27)
     }
 
     #[cfg(feature = "zstd")]

@@ -6,11 +6,14 @@ mod server_arm;
 use std::io;
 use std::net::TcpListener;
 use std::path::Path;
+use std::thread;
 
 use ackord_conformance::arm::Arm;
 use ackord_conformance::run::{load, run, script_files};
 use ackord_conformance::script::Script;
-use ackord_server::Host;
+use ackord_conformance::tcp_arm::TcpArm;
+use ackord_machine::Limits;
+use ackord_server::{Address, Durability, Host, Level, Logger, Startup};
 use server_arm::ServerArm;
 
 /// How an adapter accepts and serves connections.
@@ -105,4 +108,59 @@ fn what_does_not_hold_is_found() {
         let failure = failure(steps);
         assert!(failure.contains(found), "{steps}: {failure}");
     }
+}
+
+/// A server as anybody would run it, except that nothing is kept.
+fn plain_server(serve: Serve) -> (Host, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let bound = listener.local_addr().expect("bound");
+    let (limits, logger) = (Limits::default(), Logger::new(Level::Error));
+    let startup = |now| Startup {
+        advertised: Address {
+            host: bound.ip().to_string(),
+            port: bound.port(),
+        },
+        configs: Vec::new(),
+        limits: limits.clone(),
+        logger,
+        now,
+        seed: [1; 32],
+    };
+    let host = Host::start(
+        "unused".as_ref(),
+        Durability::Memory,
+        &limits,
+        logger,
+        |now| ackord_server::broker(startup(now)),
+    )
+    .expect("the host starts");
+    assert!(host.wait_ready());
+    let served = host.clone();
+    thread::spawn(move || serve(listener, served));
+    (host, bound.to_string())
+}
+
+#[test]
+fn what_cannot_be_seen_over_the_wire_is_noted() {
+    let text = "# Notes\ntopic orders\ngroup g share.auto.offset.reset=earliest\n\
+                c1 produce orders-0 a b\nm1 join g orders\nm1 fetch orders-0 -> 0-1 count=1\n\
+                m1 ack orders-0 0 accept\nexpect states g orders-0 1 ACQUIRED count=7\n\
+                m1 fetch orders-0 wait=100 -> waiting\nm1 answer -> nothing\n\
+                expect nothing-open\nexpect transaction txn-a Ongoing\n";
+    let script = Script::parse(text).expect("a script");
+    let (host, address) = plain_server(ackord_io_tokio::server::serve);
+    let run = run(&script, &mut TcpArm::new(&address));
+    assert_eq!(run.failure, None, "{}", run.transcript);
+    for note in [
+        "that 1-1 have count=7",
+        "that 1-1 are ACQUIRED",
+        "that no answer comes yet",
+        "what is open",
+        "the state of txn-a",
+    ] {
+        let note = format!("not visible here: {note}");
+        assert!(run.transcript.contains(&note), "{note}\n{}", run.transcript);
+    }
+    host.drain();
+    assert_eq!(host.wait_finished(None), Some(Ok(())));
 }

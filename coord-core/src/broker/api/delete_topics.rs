@@ -4,7 +4,8 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::delete_topics::{DeletableTopicResult, DeleteTopicState};
 use ackord_proto::messages::{DeleteTopicsRequest, DeleteTopicsResponse};
 use ackord_proto::str::Str;
-use alloc::collections::BTreeSet;
+use ackord_proto::uuid::Uuid;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -31,10 +32,22 @@ impl Broker {
             request.topics
         };
         let mut seen = BTreeSet::new();
+        // How often each topic is named, by name or id.
+        let mut named: BTreeMap<Uuid, usize> = BTreeMap::new();
+        for target in &targets {
+            let by_name = target
+                .name
+                .as_ref()
+                .and_then(|name| self.metadata.topic(name));
+            let topic = by_name.or_else(|| self.metadata.topic_by_id(target.topic_id));
+            if let Some(topic) = topic {
+                *named.entry(topic.id).or_default() += 1;
+            }
+        }
         let judged: Vec<(DeleteTopicState, Result<Topic, Refusal>)> = targets
             .iter()
             .filter(|target| seen.insert((target.name.clone(), target.topic_id)))
-            .map(|target| (target.clone(), self.deletable(target, &targets)))
+            .map(|target| (target.clone(), self.deletable(target, &named)))
             .collect();
         let responses = judged
             .into_iter()
@@ -67,7 +80,7 @@ impl Broker {
     fn deletable(
         &self,
         target: &DeleteTopicState,
-        all: &[DeleteTopicState],
+        named: &BTreeMap<Uuid, usize>,
     ) -> Result<Topic, Refusal> {
         let invalid = |why: String| Err((ErrorCode::INVALID_REQUEST, why));
         let topic = match (&target.name, target.topic_id) {
@@ -94,10 +107,7 @@ impl Broker {
                 topic.name
             ));
         }
-        let named = |other: &&DeleteTopicState| {
-            other.name.as_ref() == Some(&topic.name) || other.topic_id == topic.id
-        };
-        if all.iter().filter(named).count() > 1 {
+        if named.get(&topic.id).is_some_and(|times| *times > 1) {
             return invalid(match target.name {
                 Some(_) => "Duplicate topic name.".to_string(),
                 None => "Duplicate topic id.".to_string(),

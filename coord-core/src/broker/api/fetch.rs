@@ -13,6 +13,8 @@ use ackord_proto::messages::fetch::{
 use ackord_proto::messages::{FetchRequest, FetchResponse};
 use ackord_proto::records::Records;
 use ackord_proto::str::Str;
+use ackord_proto::uuid::Uuid;
+use alloc::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::super::Broker;
@@ -202,15 +204,16 @@ impl Broker {
 
     /// Looks at every partition; answers where there is enough, else waits.
     pub(in crate::broker) fn look_for_data(&mut self, slot: u64, mut wait: FetchWait) {
-        let mut left = wait.max_bytes;
+        let (mut left, mut bytes) = (wait.max_bytes, 0);
         let mut found = Vec::with_capacity(wait.wanted.len());
         for wanted in &wait.wanted {
-            let one = self.look_at_log(wanted, wait.committed, left, &found);
+            // The first partition with data gives at least one batch, however small the limits.
+            let one = self.look_at_log(wanted, wait.committed, left, bytes == 0);
             left = left.saturating_sub(one.bytes());
+            bytes += one.bytes();
             found.push(one);
         }
         let failed = found.iter().any(|one| one.code != ErrorCode::NONE);
-        let bytes: usize = found.iter().map(Found::bytes).sum();
         let enough = bytes >= wait.min_bytes || failed || wait.wanted.is_empty();
         if !enough && self.now.mono < wait.deadline {
             let logs = wait
@@ -246,13 +249,7 @@ impl Broker {
         self.answer_fetch_when_read(slot, wait);
     }
 
-    fn look_at_log(
-        &self,
-        wanted: &Wanted,
-        committed: bool,
-        left: usize,
-        before: &[Found],
-    ) -> Found {
+    fn look_at_log(&self, wanted: &Wanted, committed: bool, left: usize, first: bool) -> Found {
         let log = match wanted.log {
             Ok(log) => log,
             Err((code, _)) => return Found::refused(code),
@@ -275,8 +272,6 @@ impl Broker {
             data: Data::Chunks(Vec::new()),
         };
         let from = wanted.fetch_offset;
-        // The first partition with data gives at least one batch, however small the limits.
-        let first = before.iter().all(|one| one.bytes() == 0);
         let wished = usize::try_from(wanted.max_bytes).unwrap_or_default();
         if left == 0 && !first {
             return found;
@@ -352,6 +347,7 @@ impl Broker {
         self.timers.cancel(&TimerKey::Wait(slot));
         let session_id = wait.context.session_id();
         let mut topics: Vec<FetchableTopicResponse> = Vec::new();
+        let mut places: BTreeMap<(Uuid, &Str), usize> = BTreeMap::new();
         for (wanted, found) in wait.wanted.iter().zip(wait.found) {
             let known = Known {
                 high_watermark: found.high_watermark,
@@ -361,21 +357,20 @@ impl Broker {
             if wait.context.is_incremental() && !news {
                 continue;
             }
-            self.fetch_sessions
-                .told(session_id, &wanted.topic, wanted.id(), known);
+            let records = found.bytes() > 0;
+            self.fetch_sessions.told(session_id, wanted, known, records);
             let id = wanted.id();
-            let data = partition_data(id.partition, found, wait.committed);
-            let same = |topic: &&mut FetchableTopicResponse| {
-                topic.topic_id == id.topic && topic.topic == wanted.topic
-            };
-            match topics.iter_mut().find(same) {
-                Some(topic) => topic.partitions.push(data),
-                None => topics.push(FetchableTopicResponse {
+            let place = *places.entry((id.topic, &wanted.topic)).or_insert_with(|| {
+                topics.push(FetchableTopicResponse {
                     topic: wanted.topic.clone(),
                     topic_id: id.topic,
-                    partitions: alloc::vec![data],
                     ..Default::default()
-                }),
+                });
+                topics.len() - 1
+            });
+            if let Some(topic) = topics.get_mut(place) {
+                let data = partition_data(id.partition, found, wait.committed);
+                topic.partitions.push(data);
             }
         }
         let response = FetchResponse {

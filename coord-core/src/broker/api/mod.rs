@@ -53,6 +53,10 @@ impl Broker {
         if self.frozen.contains(&CLUSTER_LOG) {
             // Topics, configurations and producer ids are unknown now; the log is back soon. One
             // request for each connection waits, since a connection is not read meanwhile.
+            let parked: usize = self.parked.iter().map(|(_, bytes)| bytes.len()).sum();
+            if parked + bytes.len() > self.limits.request_bytes {
+                return self.refuse(conn, CloseReason::StorageFailed);
+            }
             self.parked.push_back((conn, bytes));
             return;
         }

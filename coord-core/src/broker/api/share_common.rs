@@ -1,5 +1,6 @@
 //! What ShareFetch and ShareAcknowledge have in common.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ackord_machine::LogId;
@@ -141,10 +142,14 @@ impl Broker {
 /// Groups results by topic, keeping the order in which topics first came.
 pub(super) fn by_topic<T>(results: Vec<(Uuid, T)>) -> Vec<(Uuid, Vec<T>)> {
     let mut topics: Vec<(Uuid, Vec<T>)> = Vec::new();
+    let mut places: BTreeMap<Uuid, usize> = BTreeMap::new();
     for (topic, result) in results {
-        match topics.iter_mut().find(|(own, _)| *own == topic) {
-            Some((_, list)) => list.push(result),
-            None => topics.push((topic, alloc::vec![result])),
+        let place = *places.entry(topic).or_insert_with(|| {
+            topics.push((topic, Vec::new()));
+            topics.len() - 1
+        });
+        if let Some((_, list)) = topics.get_mut(place) {
+            list.push(result);
         }
     }
     topics

@@ -1,6 +1,6 @@
 //! TxnShareAcknowledge (KIP-1289): stages acknowledgements in a transaction.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -282,33 +282,27 @@ impl Broker {
     }
 }
 
-/// Partitions that a request lists more than once, be it under one topic entry or under two.
+/// Partitions that a request lists more than once. A topic entry that comes twice spoils the
+/// partitions of both.
 fn repeated_partitions(request: &TxnShareAcknowledgeRequest) -> BTreeSet<LogId> {
+    let mut entries: BTreeMap<Uuid, usize> = BTreeMap::new();
+    for topic in &request.topics {
+        *entries.entry(topic.topic_id).or_default() += 1;
+    }
     let mut seen = BTreeSet::new();
     let mut repeated = BTreeSet::new();
-    let mut topics: BTreeSet<Uuid> = BTreeSet::new();
     for topic in &request.topics {
-        let topic_again = !topics.insert(topic.topic_id);
+        let twice = entries.get(&topic.topic_id).is_some_and(|times| *times > 1);
         for partition in &topic.partitions {
             let id = LogId {
                 topic: topic.topic_id,
                 partition: partition.partition,
             };
-            if !seen.insert(id) || topic_again {
+            if !seen.insert(id) || twice {
                 repeated.insert(id);
             }
         }
     }
-    // A topic entry that comes twice spoils both of its entries.
-    let twice = |topic: Uuid| {
-        request
-            .topics
-            .iter()
-            .filter(|own| own.topic_id == topic)
-            .count()
-            > 1
-    };
-    repeated.extend(seen.into_iter().filter(|id| twice(id.topic)));
     repeated
 }
 

@@ -8,6 +8,8 @@ use bytes::Bytes;
 use crate::message::{DecodeError, DecodeErrorKind};
 pub use crate::parse::Fault;
 use crate::parse::{self, Parsed};
+use crate::tags::UnknownTags;
+use crate::wire::Layout;
 
 /// More elements in one array are refused, as by Kafka since 4.4.
 pub const MAX_ARRAY_ELEMENTS: usize = 1_000_000;
@@ -51,6 +53,7 @@ impl Reader {
         rest
     }
 
+    #[inline]
     fn rest(&self) -> &[u8] {
         self.frame.get(self.at..).unwrap_or_default()
     }
@@ -112,11 +115,75 @@ impl Reader {
         self.run(parse::chunk::<N>, N)
     }
 
+    /// For the derive: neighbouring fields of fixed size in one step; their names and sizes say
+    /// where it fails.
+    ///
+    /// # Errors
+    /// `Incomplete` where fewer than `N` bytes are left.
+    #[inline]
+    pub fn fixed<const N: usize>(
+        &mut self,
+        fields: &[(&'static str, usize)],
+    ) -> Result<[u8; N], Fault> {
+        match self.rest().first_chunk::<N>() {
+            Some(bytes) => {
+                let bytes = *bytes;
+                self.at += N;
+                Ok(bytes)
+            }
+            None => Err(self.fail_in(fields)),
+        }
+    }
+
+    /// Notes the first of the fields that does not fit.
+    #[cold]
+    fn fail_in(&mut self, fields: &[(&'static str, usize)]) -> Fault {
+        for &(name, size) in fields {
+            if let Err(fault) = self.skip(size) {
+                return self.name_fault(fault, name);
+            }
+        }
+        self.fail(DecodeErrorKind::Incomplete { needed: 1 })
+    }
+
+    /// For the derive: a section of tagged fields of which none is known.
+    ///
+    /// # Errors
+    /// What is wrong with the section.
+    #[inline]
+    pub fn unknown_tags(&mut self, v: Layout) -> Result<UnknownTags, Fault> {
+        if !v.flexible {
+            return Ok(UnknownTags::default());
+        }
+        if self.rest().first() == Some(&0) {
+            self.at += 1;
+            return Ok(UnknownTags::default());
+        }
+        self.some_unknown_tags()
+    }
+
+    #[cold]
+    fn some_unknown_tags(&mut self) -> Result<UnknownTags, Fault> {
+        let mut unknown = UnknownTags::default();
+        for _ in 0..self.tag_count()? {
+            let (tag, size, _) = self.tag_start()?;
+            unknown.insert(tag, self.take(size)?.into());
+        }
+        Ok(unknown)
+    }
+
     /// An unsigned varint.
     ///
     /// # Errors
     /// `Incomplete`, or `VarintOverflow` after five bytes.
+    #[inline]
     pub fn unsigned_varint(&mut self) -> Result<u32, Fault> {
+        // Most of them take one byte.
+        if let Some(byte @ ..0x80) = self.rest().first() {
+            let value = u32::from(*byte);
+            self.at += 1;
+            return Ok(value);
+        }
         self.run(parse::unsigned_varint, 1)
     }
 

@@ -32,11 +32,17 @@ impl Str {
     pub fn as_str(&self) -> &str {
         match &self.0 {
             // Only whole strings are put here, so the check cannot fail.
-            Repr::Inline { len, bytes } => {
-                let used = bytes.get(..usize::from(*len)).unwrap_or_default();
-                core::str::from_utf8(used).unwrap_or_default()
-            }
+            Repr::Inline { .. } => core::str::from_utf8(self.as_bytes()).unwrap_or_default(),
             Repr::Boxed(text) => text,
+        }
+    }
+
+    /// The text in bytes; cheaper than [`Str::as_str`].
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Repr::Inline { len, bytes } => bytes.get(..usize::from(*len)).unwrap_or_default(),
+            Repr::Boxed(text) => text.as_bytes(),
         }
     }
 
@@ -105,7 +111,7 @@ impl Borrow<str> for Str {
 
 impl PartialEq for Str {
     fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
+        self.as_bytes() == other.as_bytes()
     }
 }
 
@@ -113,7 +119,7 @@ impl Eq for Str {}
 
 impl PartialEq<str> for Str {
     fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
+        self.as_bytes() == other.as_bytes()
     }
 }
 
@@ -143,7 +149,8 @@ impl PartialOrd for Str {
 
 impl Ord for Str {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.as_str().cmp(other.as_str())
+        // The order of UTF-8 is that of its bytes.
+        self.as_bytes().cmp(other.as_bytes())
     }
 }
 

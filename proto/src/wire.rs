@@ -49,6 +49,14 @@ pub trait Wire: Sized {
         }
         Ok(list)
     }
+
+    /// Writes the values one behind the other.
+    ///
+    /// # Errors
+    /// As [`Wire::write`].
+    fn write_many<S: Sink>(list: &[Self], s: &mut S, v: Layout) -> Result<(), EncodeError> {
+        list.iter().try_for_each(|value| value.write(s, v))
+    }
 }
 
 /// A value that may be null in some versions.
@@ -170,6 +178,61 @@ pub fn same<T: PartialEq>(value: &T, default: &T) -> bool {
     value == default
 }
 
+/// A value of a size that never changes: neighbours of this kind are read and written in one step.
+pub trait Fixed: Sized {
+    /// The number of bytes.
+    const SIZE: usize;
+
+    /// Takes the value out of bytes that are long enough.
+    fn at(bytes: &[u8], offset: usize) -> Self;
+
+    /// Appends the value.
+    fn add_to(&self, run: &mut Run);
+}
+
+/// The most bytes of neighbours that are written in one step.
+pub const RUN: usize = 64;
+
+/// For the derive: values of fixed size that are written in one step.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    bytes: [u8; RUN],
+    len: usize,
+}
+
+impl Run {
+    /// An empty run.
+    #[inline]
+    pub const fn new() -> Self {
+        Self {
+            bytes: [0; RUN],
+            len: 0,
+        }
+    }
+
+    /// Appends bytes; the derive sees to it that they fit.
+    #[inline]
+    pub fn add<const N: usize>(&mut self, bytes: [u8; N]) {
+        let end = self.len + N;
+        if let Some(slot) = self.bytes.get_mut(self.len..end) {
+            slot.copy_from_slice(&bytes);
+            self.len = end;
+        }
+    }
+
+    /// Writes them.
+    #[inline]
+    pub fn put<S: Sink>(&self, s: &mut S) {
+        s.put(self.bytes.get(..self.len).unwrap_or_default());
+    }
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 macro_rules! fixed_size {
     ($($ty:ty: $read:expr, $write:expr;)*) => {$(
         impl Wire for $ty {
@@ -192,6 +255,30 @@ macro_rules! fixed_size {
                 let bytes = r.take(count.saturating_mul(size_of::<$ty>()))?;
                 let (elements, _) = bytes.as_chunks();
                 Ok(elements.iter().map(|element| $read(*element)).collect())
+            }
+
+            fn write_many<S: Sink>(list: &[Self], s: &mut S, _: Layout) -> Result<(), EncodeError> {
+                for part in list.chunks(RUN / size_of::<$ty>()) {
+                    let mut run = Run::new();
+                    part.iter().for_each(|value| run.add($write(*value)));
+                    run.put(s);
+                }
+                Ok(())
+            }
+        }
+
+        impl Fixed for $ty {
+            const SIZE: usize = size_of::<$ty>();
+
+            #[inline]
+            fn at(bytes: &[u8], offset: usize) -> Self {
+                let found = bytes.get(offset..).and_then(|rest| rest.first_chunk());
+                $read(found.copied().unwrap_or_default())
+            }
+
+            #[inline]
+            fn add_to(&self, run: &mut Run) {
+                run.add($write(*self));
             }
         }
     )*};
@@ -270,17 +357,17 @@ impl Nullable for Str {
         s: &mut S,
         v: Layout,
     ) -> Result<(), EncodeError> {
-        let text = this.map(Self::as_str);
+        let text = this.map(Self::as_bytes);
         if text.is_some_and(|text| text.len() > MAX_STRING) {
             return Err(TOO_LONG);
         }
         if v.flexible {
-            write_length(s, text.map(str::len), v)?;
+            write_length(s, text.map(<[u8]>::len), v)?;
         } else {
             let length = text.map_or(-1, |text| i16::try_from(text.len()).unwrap_or(i16::MAX));
             s.put(&length.to_be_bytes());
         }
-        s.put(text.unwrap_or_default().as_bytes());
+        s.put(text.unwrap_or_default());
         Ok(())
     }
 }
@@ -365,8 +452,6 @@ impl<T: Wire> Nullable for Vec<T> {
         v: Layout,
     ) -> Result<(), EncodeError> {
         write_length(s, this.map(Self::len), v)?;
-        this.into_iter()
-            .flatten()
-            .try_for_each(|element| element.write(s, v))
+        T::write_many(this.map_or(&[], Self::as_slice), s, v)
     }
 }

@@ -5,11 +5,14 @@
 
 use alloc::vec::Vec;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
+use crate::frame::encode_size;
 use crate::parse::encode_varint;
 use crate::records::Records;
 
+/// The room with which a frame begins, in bytes.
+const FRAME_START: usize = 256;
 /// Payloads from this size on are shared instead of copied, in bytes.
 pub const SHARE_FROM: usize = 512;
 
@@ -29,7 +32,11 @@ pub trait Sink {
     }
 
     /// Appends an unsigned varint.
+    #[inline]
     fn put_unsigned_varint(&mut self, value: u32) {
+        if let Ok(byte @ ..0x80) = u8::try_from(value) {
+            return self.put(&[byte]);
+        }
         let (buffer, length) = encode_varint(u64::from(value));
         self.put(buffer.get(..length).unwrap_or_default());
     }
@@ -55,6 +62,7 @@ impl Counter {
 }
 
 impl Sink for Counter {
+    #[inline]
     fn put(&mut self, bytes: &[u8]) {
         self.copied += bytes.len();
     }
@@ -73,11 +81,13 @@ impl Sink for Counter {
     }
 }
 
-/// Collects chunks.
+/// Collects chunks: one buffer for what is copied, and the payloads that stand between.
 #[derive(Debug, Default)]
 pub struct Writer {
-    chunks: Vec<Bytes>,
-    buffer: BytesMut,
+    copied: Vec<u8>,
+    /// Payloads and how many copied bytes stand before each.
+    shared: Vec<(usize, Bytes)>,
+    shared_size: usize,
 }
 
 impl Writer {
@@ -89,14 +99,14 @@ impl Writer {
     /// A writer with room for this many copied bytes.
     pub fn with_capacity(copied: usize) -> Self {
         Self {
-            chunks: Vec::new(),
-            buffer: BytesMut::with_capacity(copied),
+            copied: Vec::with_capacity(copied),
+            ..Self::default()
         }
     }
 
     /// The number of bytes written so far.
     pub fn len(&self) -> usize {
-        self.buffer.len() + self.chunks.iter().map(Bytes::len).sum::<usize>()
+        self.copied.len() + self.shared_size
     }
 
     /// Whether nothing has been written.
@@ -104,35 +114,74 @@ impl Writer {
         self.len() == 0
     }
 
-    fn flush(&mut self) {
-        if !self.buffer.is_empty() {
-            self.chunks.push(self.buffer.split().freeze());
-        }
-    }
-
     /// The chunks, in order; none of them empty.
-    pub fn into_chunks(mut self) -> Vec<Bytes> {
-        self.flush();
-        self.chunks
+    pub fn into_chunks(self) -> Vec<Bytes> {
+        let copied = Bytes::from(self.copied);
+        let mut chunks = Vec::with_capacity(2 * self.shared.len() + 1);
+        let mut from = 0;
+        for (to, payload) in self.shared {
+            if from < to {
+                chunks.push(copied.slice(from..to));
+            }
+            chunks.push(payload);
+            from = to;
+        }
+        match from {
+            0 if copied.is_empty() => {}
+            0 => chunks.push(copied),
+            from if from < copied.len() => chunks.push(copied.slice(from..)),
+            _ => {}
+        }
+        chunks
     }
 
     /// Everything in one piece.
     pub fn into_bytes(self) -> Bytes {
+        if self.shared.is_empty() {
+            return Bytes::from(self.copied);
+        }
         Records::from(self.into_chunks()).to_bytes()
+    }
+
+    /// A writer that leaves room for the size of a frame; see [`Writer::into_frame`].
+    pub(crate) fn frame() -> Self {
+        let mut w = Self::with_capacity(FRAME_START);
+        w.put(&[0; 4]);
+        w
+    }
+
+    /// The chunks of a frame, its size in front.
+    pub(crate) fn into_frame(mut self) -> Vec<Bytes> {
+        let size = encode_size(self.len().saturating_sub(4));
+        if let Some(slot) = self.copied.first_chunk_mut() {
+            *slot = size;
+        }
+        self.into_chunks()
     }
 }
 
+/// Grows in larger steps than a list does by itself, since most messages grow anyway.
+#[cold]
+#[inline(never)]
+fn grow(copied: &mut Vec<u8>, more: usize) {
+    copied.reserve(more.max(copied.capacity().saturating_mul(3)));
+}
+
 impl Sink for Writer {
+    #[inline]
     fn put(&mut self, bytes: &[u8]) {
-        self.buffer.extend_from_slice(bytes);
+        if self.copied.capacity() - self.copied.len() < bytes.len() {
+            grow(&mut self.copied, bytes.len());
+        }
+        self.copied.extend_from_slice(bytes);
     }
 
     fn put_bytes(&mut self, bytes: &Bytes) {
         if bytes.len() < SHARE_FROM {
             self.put(bytes);
         } else {
-            self.flush();
-            self.chunks.push(bytes.clone());
+            self.shared_size += bytes.len();
+            self.shared.push((self.copied.len(), bytes.clone()));
         }
     }
 }

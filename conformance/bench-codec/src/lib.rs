@@ -9,9 +9,9 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 use ackord_proto::{Message, Reader, Writer};
 use bytes::Bytes;
 
-/// The message as chunks, sized beforehand as for a frame.
+/// The message as chunks, begun like a frame.
 pub fn encode<M: Message>(message: &M, version: i16) -> Vec<Bytes> {
-    let mut w = Writer::with_capacity(message.counted(version).copied());
+    let mut w = Writer::with_capacity(256);
     message.encode(version, &mut w).expect("can be said");
     w.into_chunks()
 }

@@ -102,7 +102,7 @@ pub fn fetch() -> FetchResponse {
 
 /// One partition with 500 acquired ranges and 64 KiB.
 pub fn share_fetch() -> ShareFetchResponse {
-    let range = |index| AcquiredRecords {
+    let range = |index: i64| AcquiredRecords {
         first_offset: index * 10,
         last_offset: index * 10 + 9,
         delivery_count: 1,

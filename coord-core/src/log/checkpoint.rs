@@ -27,11 +27,11 @@ pub(super) struct Checkpoint {
 }
 
 /// The state of a log at its end.
-pub(super) fn encode(log: &PartitionLog) -> Bytes {
+pub(super) fn encode(log: &PartitionLog, timestamps: &Timestamps) -> Bytes {
     let mut out = Writer(Vec::new());
     out.0.push(VERSION);
     out.number(log.end);
-    encode_timestamps(&mut out, &log.timestamps);
+    encode_timestamps(&mut out, timestamps);
     encode_producers(&mut out, &log.producers);
     encode_transactions(&mut out, &log.transactions);
     Bytes::from(out.0)

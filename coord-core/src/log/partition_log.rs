@@ -161,7 +161,19 @@ impl PartitionLog {
     /// What has to be known to recover the log without the batches below the offset given with it,
     /// which is its end. It may be stored no earlier than the last append.
     pub fn checkpoint(&self) -> (i64, Bytes) {
-        (self.end, checkpoint::encode(self))
+        (
+            self.end,
+            checkpoint::encode(self, &self.timestamps_at_end()),
+        )
+    }
+
+    /// The timestamps as they will be when everything is durable.
+    fn timestamps_at_end(&self) -> Timestamps {
+        let mut timestamps = self.timestamps.clone();
+        for batch in self.tail.between(self.durable, self.end) {
+            timestamps.note(batch.max_timestamp, batch.base, batch.last);
+        }
+        timestamps
     }
 
     /// The transaction of that producer that is open here.

@@ -308,6 +308,11 @@ impl TxnCoordinator {
             .is_some_and(|entry| entry.contains(topic, partition))
     }
 
+    /// A transaction of the producer is ongoing or prepared here.
+    pub fn is_under_way(&self, producer_id: i64) -> bool {
+        self.under_way(producer_id).is_some()
+    }
+
     fn under_way(&self, producer_id: i64) -> Option<&Entry> {
         let entry = self.entries.get(self.by_producer.get(&producer_id)?)?;
         (entry.state == TxnState::Ongoing || entry.state.is_prepared()).then_some(entry)

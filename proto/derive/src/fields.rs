@@ -46,6 +46,21 @@ impl Field {
         last_segment_is(&self.ty, "UnknownTags")
     }
 
+    /// The number of bytes, where it is the same for all values.
+    pub(crate) fn fixed_size(&self) -> Option<usize> {
+        let Type::Path(path) = &self.ty else {
+            return None;
+        };
+        match path.path.segments.last()?.ident.to_string().as_str() {
+            "bool" | "i8" => Some(1),
+            "i16" | "u16" | "ErrorCode" => Some(2),
+            "i32" | "u32" => Some(4),
+            "i64" | "f64" => Some(8),
+            "Uuid" => Some(16),
+            _ => None,
+        }
+    }
+
     /// An expression: does the field exist in version `v`? `None`: always.
     pub(crate) fn present(&self) -> Option<TokenStream> {
         condition(self.attributes.versions)

@@ -106,15 +106,19 @@ impl Description {
     }
 
     fn read(&self) -> TokenStream {
-        let plain = self.plain.iter().map(|field| {
-            let (ident, ty, read) = (&field.ident, &field.ty, field.read());
-            match field.present() {
-                None => quote!(let #ident: #ty = #read?;),
-                Some(present) => {
-                    let default = field.default();
-                    quote!(let #ident: #ty = if #present { #read? } else { #default };)
+        let always = |field: &Field| field.fixed_size().filter(|_| field.present().is_none());
+        let plain = runs(&self.plain, always).into_iter().map(|run| match run {
+            [field] => {
+                let (ident, ty, read) = (&field.ident, &field.ty, field.read());
+                match field.present() {
+                    None => quote!(let #ident: #ty = #read?;),
+                    Some(present) => {
+                        let default = field.default();
+                        quote!(let #ident: #ty = if #present { #read? } else { #default };)
+                    }
                 }
             }
+            fields => read_run(fields),
         });
         let tags = self.read_tags();
         let plain_idents = self.plain.iter().map(|field| &field.ident);
@@ -132,6 +136,12 @@ impl Description {
     }
 
     fn read_tags(&self) -> TokenStream {
+        if self.tagged.is_empty() {
+            return match self.unknown {
+                Some(_) => quote!(let unknown = r.unknown_tags(v)?;),
+                None => quote!(r.unknown_tags(v)?;),
+            };
+        }
         let start = self.tagged.iter().map(|field| {
             let (ident, ty, default) = (&field.ident, &field.ty, field.default());
             quote!(let mut #ident: #ty = #default;)
@@ -170,17 +180,28 @@ impl Description {
     }
 
     fn write(&self) -> TokenStream {
-        let sink = quote!(s);
-        let plain = self.plain.iter().map(|field| {
-            let write = field.write(&sink);
-            match field.present() {
-                None => quote!(#write?;),
-                Some(present) => {
-                    let refuse = refuse_unless_default(field);
-                    quote!(if #present { #write?; } else { #refuse })
+        let plain = runs(&self.plain, Field::fixed_size)
+            .into_iter()
+            .map(|run| match run {
+                [field] => {
+                    let write = field.write(&quote!(s));
+                    only_where_present(field, quote!(#write?;))
                 }
-            }
-        });
+                fields => {
+                    let add = fields.iter().map(|field| {
+                        let ident = &field.ident;
+                        let add = quote! {
+                            ::ackord_proto::wire::Fixed::add_to(&self.#ident, &mut run);
+                        };
+                        only_where_present(field, add)
+                    });
+                    quote! {
+                        let mut run = ::ackord_proto::wire::Run::new();
+                        #(#add)*
+                        run.put(s);
+                    }
+                }
+            });
         let tags = self.write_tags();
         quote! {
             #(#plain)*
@@ -326,6 +347,60 @@ impl Description {
                     }
                 }
             }
+        }
+    }
+}
+
+/// The most bytes of neighbours that are handled in one step; see `wire::RUN`.
+const RUN: usize = 64;
+
+/// Cuts the fields into runs: neighbours of fixed size together, all others alone.
+fn runs(fields: &[Field], size: impl Fn(&Field) -> Option<usize>) -> Vec<&[Field]> {
+    let mut runs = Vec::new();
+    let mut rest = fields;
+    while !rest.is_empty() {
+        let mut total = 0;
+        let fitting = rest.iter().take_while(|field| match size(field) {
+            Some(size) => {
+                total += size;
+                total <= RUN
+            }
+            None => false,
+        });
+        let (run, after) = rest.split_at(fitting.count().max(1));
+        runs.push(run);
+        rest = after;
+    }
+    runs
+}
+
+/// Reads neighbours of fixed size, all of them in every version.
+fn read_run(fields: &[Field]) -> TokenStream {
+    let sizes: Vec<_> = fields.iter().filter_map(Field::fixed_size).collect();
+    let names = fields.iter().map(|field| &field.name);
+    let total: usize = sizes.iter().sum();
+    let offsets = sizes.iter().scan(0, |next, size| {
+        let offset = *next;
+        *next += size;
+        Some(offset)
+    });
+    let values = fields.iter().zip(offsets).map(|(field, offset)| {
+        let (ident, ty) = (&field.ident, &field.ty);
+        quote!(let #ident = <#ty as ::ackord_proto::wire::Fixed>::at(&run, #offset);)
+    });
+    quote! {
+        let run = r.fixed::<#total>(&[#((#names, #sizes)),*])?;
+        #(#values)*
+    }
+}
+
+/// Code for a field in the versions that have it, and the refusal of its value in others.
+fn only_where_present(field: &Field, write: TokenStream) -> TokenStream {
+    match field.present() {
+        None => write,
+        Some(present) => {
+            let refuse = refuse_unless_default(field);
+            quote!(if #present { #write } else { #refuse })
         }
     }
 }

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::api::ApiKey;
-use crate::frame::encode_size;
 use crate::message::{DecodeError, DecodeErrorKind, EncodeError, Message};
 use crate::reader::{Fault, Reader};
 use crate::str::Str;
@@ -263,13 +262,10 @@ pub fn encode_request_frame(
     header: &RequestHeader,
     body: &impl Body,
 ) -> Result<Vec<Bytes>, EncodeError> {
-    let mut head = Counter::default();
-    header.write(&mut head)?;
-    let counted = body.counted(header.api_version);
-    let mut w = frame_writer(head, counted);
+    let mut w = Writer::frame();
     header.encode(&mut w)?;
     body.encode(header.api_version, &mut w)?;
-    Ok(w.into_chunks())
+    Ok(w.into_frame())
 }
 
 /// A whole response as chunks: size, header and body.
@@ -286,18 +282,8 @@ pub fn encode_response_frame(
         correlation_id,
         ..ResponseHeader::default()
     };
-    let mut head = Counter::default();
-    header.write(key.response_header_version(version), &mut head);
-    let counted = body.counted(version);
-    let mut w = frame_writer(head, counted);
+    let mut w = Writer::frame();
     header.encode(key, version, &mut w);
     body.encode(version, &mut w)?;
-    Ok(w.into_chunks())
-}
-
-/// A writer with exactly the room that it needs and the size already in it.
-fn frame_writer(head: Counter, body: Counter) -> Writer {
-    let mut w = Writer::with_capacity(4 + head.copied() + body.copied());
-    w.put(&encode_size(head.total() + body.total()));
-    w
+    Ok(w.into_frame())
 }

@@ -259,15 +259,18 @@ fn settle(answer: Answer, fill: impl Fn(Search) -> Search) -> Answer {
     }
 }
 
-/// Timestamp and offset of the first record in the batch that is as young as wanted. A compressed
-/// batch is not opened: its first offset, and its largest timestamp.
+/// Timestamp and offset of the first record in the batch that is as young as wanted. Where a
+/// compressed batch cannot be opened: its first offset, and its largest timestamp.
 fn first_since(batch: &StoredBatch, search: Search) -> Result<Option<(i64, i64)>, ErrorCode> {
     let corrupt = |_| ErrorCode::KAFKA_STORAGE_ERROR;
     let header = BatchHeader::parse(&batch.bytes).map_err(corrupt)?;
-    if header.compression() != Compression::None {
-        return Ok(Some((header.max_timestamp, batch.base.max(search.from))));
-    }
-    for record in RecordIter::new(&batch.bytes).map_err(corrupt)? {
+    let records = match RecordIter::new(&batch.bytes) {
+        Err(_) if header.compression() != Compression::None => {
+            return Ok(Some((header.max_timestamp, batch.base.max(search.from))));
+        }
+        opened => opened.map_err(corrupt)?,
+    };
+    for record in records {
         let record = record.map_err(corrupt)?;
         if record.timestamp >= search.timestamp && record.offset >= search.from {
             return Ok(Some((record.timestamp, record.offset)));

@@ -21,8 +21,8 @@ fn partitions_begin_a_transaction_and_repeats_write_nothing() {
         .collect();
     assert_eq!(partitions, [("a", vec![0, 1]), ("b", vec![0])]);
     assert_eq!(transaction.start_ms, 1_000_000);
-    assert!(w.tc.claims(p.0) && w.tc.holds(p.0, "a", 1));
-    assert!(!w.tc.holds(p.0, "a", 2) && !w.tc.claims(p.0 + 1));
+    assert!(w.tc.is_under_way(p.0) && w.tc.holds(p.0, "a", 1));
+    assert!(!w.tc.holds(p.0, "a", 2) && !w.tc.is_under_way(p.0 + 1));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn nothing_joins_while_the_last_transaction_ends() {
     );
     w.sent = marker;
     w.write_markers();
-    assert!(!w.tc.claims(p.0));
+    assert!(!w.tc.is_under_way(p.0));
     assert_eq!(w.tc.transaction("t").unwrap().start_ms, -1);
     assert_eq!(w.add("t", p, &[("b", 0)]), ErrorCode::NONE);
     assert!(!w.tc.holds(p.0, "a", 0));

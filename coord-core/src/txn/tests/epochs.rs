@@ -33,14 +33,14 @@ fn each_end_at_each_epoch() {
         let slot = w.end("t", p, 5, committed);
         let marker = marker_of(&w.sent[0]);
         assert_eq!((marker.0, marker.1, marker.2), (500, 32767, committed));
-        assert!(w.tc.claims(500) && !w.tc.claims(1001));
+        assert!(w.tc.is_under_way(500) && !w.tc.is_under_way(1001));
         // The new producer id survives a crash in between.
         w.replies.remove(&slot);
         w.restart();
         assert_eq!(marker_of(&w.sent[0]), marker);
         w.write_markers();
         assert_eq!(w.pair("t"), (1001, 0));
-        assert!(!w.tc.claims(500));
+        assert!(!w.tc.is_under_way(500));
         assert_eq!(w.end_now("t", p, 5, committed), Ok((1001, 0)), "a repeat");
         assert_eq!(
             w.end_now("t", p, 5, !committed),

@@ -109,7 +109,7 @@ impl Account {
                 self.client_step(session, client, verb, expected)?;
             }
             Step::Expect(_) => {}
-            Step::DeleteTopic(topic) => {
+            Step::DeleteTopic { name: topic, .. } => {
                 self.excluded.insert(topic.clone());
                 let _ = session.step(step);
             }
@@ -152,7 +152,10 @@ impl Account {
             session.arm.advance(END_PAUSE_MS)?;
             // A topic that was created although nobody was told cannot be created again.
             if let Step::Topic { name, .. } = step {
-                let _ = session.step(&Step::DeleteTopic(name.clone()));
+                let _ = session.step(&Step::DeleteTopic {
+                    name: name.clone(),
+                    code: ErrorCode::NONE,
+                });
                 self.revive(session)?;
             }
         }

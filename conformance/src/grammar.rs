@@ -102,7 +102,15 @@ fn step(text: &str) -> Result<Step, String> {
         "crash" => crash(&mut words),
         "delete-topic" => {
             let topic = words.name("a topic")?;
-            words.end().map(|()| Step::DeleteTopic(topic))
+            let rest = words.rest();
+            let rest: Vec<&str> = rest.iter().map(AsRef::as_ref).collect();
+            let code = match rest[..] {
+                [] => Some(ErrorCode::NONE),
+                ["->", code] => ErrorCode::from_name(code),
+                _ => None,
+            };
+            let code = code.ok_or("the answer is `-> CODE`")?;
+            Ok(Step::DeleteTopic { name: topic, code })
         }
         "expect" => Ok(Step::Expect(fact(&mut words)?)),
         "group" => {

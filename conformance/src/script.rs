@@ -52,7 +52,12 @@ pub enum Step {
     /// The broker ends at once.
     Crash(Keep),
     /// A topic is deleted.
-    DeleteTopic(String),
+    DeleteTopic {
+        /// The topic.
+        name: String,
+        /// What it is answered with.
+        code: ErrorCode,
+    },
     /// Something has to be true now.
     Expect(Fact),
     /// Configurations of a group.

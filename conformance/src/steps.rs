@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
                 self.connections_lost();
                 Ok(())
             }
-            Step::DeleteTopic(name) => self.delete_topic(name),
+            Step::DeleteTopic { name, code } => self.delete_topic(name, *code),
             Step::Expect(fact) => self.check(fact),
             Step::Group { name, configs } => self.configure_group(name, configs),
             Step::Restart { wall_shift_ms } => self.arm.restart(*wall_shift_ms),
@@ -293,7 +293,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn delete_topic(&mut self, name: &str) -> Result<(), String> {
+    fn delete_topic(&mut self, name: &str, code: ErrorCode) -> Result<(), String> {
         let state = DeleteTopicState {
             name: Some(self.clients.wire(name).into()),
             ..Default::default()
@@ -309,9 +309,9 @@ impl<'a> Session<'a> {
         match response
             .responses
             .iter()
-            .find(|topic| topic.error_code.is_error())
+            .find(|topic| topic.error_code != code)
         {
-            Some(topic) => Err(format!("the topic is not deleted: {}", topic.error_code)),
+            Some(topic) => Err(format!("the deletion ends in {}", topic.error_code)),
             None => Ok(()),
         }
     }

@@ -25,6 +25,7 @@ pub mod coordinator_records;
 pub mod embedded;
 pub mod error_code;
 pub mod frame;
+pub mod ids;
 pub mod kip1289;
 pub mod message;
 pub mod messages;
@@ -39,6 +40,7 @@ pub mod wire;
 pub mod writer;
 
 pub use error_code::ErrorCode;
+pub use ids::Ids;
 pub use message::{DecodeError, DecodeErrorKind, EncodeError, Kind, Message};
 pub use reader::Reader;
 pub use records::Records;

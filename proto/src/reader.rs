@@ -284,6 +284,15 @@ impl Reader {
         Ok(Some(count))
     }
 
+    /// A length that has to be there.
+    ///
+    /// # Errors
+    /// `NullNotAllowed` where it is not.
+    #[inline]
+    pub fn not_null(&mut self, length: Option<usize>) -> Result<usize, Fault> {
+        length.ok_or_else(|| self.fail(DecodeErrorKind::NullNotAllowed))
+    }
+
     /// The number of tagged fields in the section that starts here.
     ///
     /// # Errors

@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use core::ops::RangeBounds;
 
+use crate::message::EncodeError;
 use crate::printer::Printer;
+use crate::wire::Layout;
 use crate::writer::Sink;
 
 /// Unknown tagged fields of one struct, in the order of their tags. None of them cost nothing.
@@ -69,6 +71,29 @@ impl UnknownTags {
             p.bytes(content);
         }
         p.close_list();
+    }
+}
+
+/// For the derive: the section of a struct that knows no tagged fields.
+///
+/// # Errors
+/// `FieldNotInVersion` where there are some and the version has no place for them.
+pub fn write_unknown<S: Sink>(s: &mut S, tags: &UnknownTags, v: Layout) -> Result<(), EncodeError> {
+    if v.flexible {
+        write_tag_count(s, tags.len());
+        tags.write_range(s, ..);
+        Ok(())
+    } else if tags.is_empty() {
+        Ok(())
+    } else {
+        Err(EncodeError::field_not_in_version("unknown_tags", v))
+    }
+}
+
+/// For the derive: the section of a struct that has no tagged fields at all.
+pub fn write_none<S: Sink>(s: &mut S, v: Layout) {
+    if v.flexible {
+        write_tag_count(s, 0);
     }
 }
 

@@ -187,51 +187,59 @@ pub trait Fixed: Sized {
     fn at(bytes: &[u8], offset: usize) -> Self;
 
     /// Appends the value.
-    fn add_to(&self, run: &mut Run);
+    fn add_to<const N: usize>(&self, run: &mut Run<N>);
 }
 
-/// The most bytes of neighbours that are written in one step.
-pub const RUN: usize = 64;
-
-/// For the derive: values of fixed size that are written in one step.
+/// For the derive: values of fixed size that are written in one step, at most `N` bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
-    bytes: [u8; RUN],
+pub struct Run<const N: usize> {
+    bytes: [u8; N],
     len: usize,
 }
 
-impl Run {
+impl<const N: usize> Run<N> {
     /// An empty run.
     #[inline]
     pub const fn new() -> Self {
         Self {
-            bytes: [0; RUN],
+            bytes: [0; N],
             len: 0,
         }
     }
 
     /// Appends bytes; the derive sees to it that they fit.
     #[inline]
-    pub fn add<const N: usize>(&mut self, bytes: [u8; N]) {
-        let end = self.len + N;
+    pub fn add<const M: usize>(&mut self, bytes: [u8; M]) {
+        let end = self.len + M;
         if let Some(slot) = self.bytes.get_mut(self.len..end) {
             slot.copy_from_slice(&bytes);
             self.len = end;
         }
     }
 
+    /// Appends the end of a struct without tagged fields, where it is flexible.
+    #[inline]
+    pub fn add_no_tags(&mut self, v: Layout) {
+        if v.flexible {
+            self.add([0]);
+        }
+    }
+
     /// Writes them.
     #[inline]
     pub fn put<S: Sink>(&self, s: &mut S) {
-        s.put(self.bytes.get(..self.len).unwrap_or_default());
+        s.put_run(&self.bytes, self.len);
     }
 }
 
-impl Default for Run {
+impl<const N: usize> Default for Run<N> {
     fn default() -> Self {
         Self::new()
     }
 }
+
+/// How many elements of an array of numbers are written in one step.
+const STEP: usize = 8;
 
 macro_rules! fixed_size {
     ($($ty:ty: $read:expr, $write:expr;)*) => {$(
@@ -258,11 +266,14 @@ macro_rules! fixed_size {
             }
 
             fn write_many<S: Sink>(list: &[Self], s: &mut S, _: Layout) -> Result<(), EncodeError> {
-                for part in list.chunks(RUN / size_of::<$ty>()) {
-                    let mut run = Run::new();
-                    part.iter().for_each(|value| run.add($write(*value)));
+                const SIZE: usize = STEP * size_of::<$ty>();
+                let (steps, rest) = list.as_chunks::<STEP>();
+                for step in steps {
+                    let mut run = Run::<SIZE>::new();
+                    step.iter().for_each(|value| run.add($write(*value)));
                     run.put(s);
                 }
+                rest.iter().for_each(|value| s.put(&$write(*value)));
                 Ok(())
             }
         }
@@ -277,7 +288,7 @@ macro_rules! fixed_size {
             }
 
             #[inline]
-            fn add_to(&self, run: &mut Run) {
+            fn add_to<const N: usize>(&self, run: &mut Run<N>) {
                 run.add($write(*self));
             }
         }
@@ -297,16 +308,16 @@ fixed_size! {
     ErrorCode: |bytes| ErrorCode(i16::from_be_bytes(bytes)), |code: ErrorCode| code.0.to_be_bytes();
 }
 
-/// A length that must be there.
-fn not_null(r: &mut Reader, length: Option<usize>) -> Result<usize, Fault> {
-    length.ok_or_else(|| r.fail(DecodeErrorKind::NullNotAllowed))
-}
-
 /// The field is named by the caller.
 const TOO_LONG: EncodeError = EncodeError::TooLong { field: "" };
 
 /// Writes a length of four bytes, or a compact one.
-fn write_length<S: Sink>(s: &mut S, length: Option<usize>, v: Layout) -> Result<(), EncodeError> {
+#[inline]
+pub(crate) fn write_length<S: Sink>(
+    s: &mut S,
+    length: Option<usize>,
+    v: Layout,
+) -> Result<(), EncodeError> {
     let length = match length {
         Some(length) => i32::try_from(length).map_err(|_| TOO_LONG)?,
         None => -1,
@@ -333,7 +344,7 @@ impl Wire for Str {
 
     fn read(r: &mut Reader, v: Layout) -> Result<Self, Fault> {
         let length = r.string_length(v.flexible)?;
-        let length = not_null(r, length)?;
+        let length = r.not_null(length)?;
         read_text(r, length)
     }
 
@@ -381,7 +392,7 @@ macro_rules! payload {
 
             fn read(r: &mut Reader, v: Layout) -> Result<Self, Fault> {
                 let length = r.length(v.flexible)?;
-                let length = not_null(r, length)?;
+                let length = r.not_null(length)?;
                 r.take_bytes(length).map($make)
             }
 
@@ -427,7 +438,7 @@ impl<T: Wire> Wire for Vec<T> {
 
     fn read(r: &mut Reader, v: Layout) -> Result<Self, Fault> {
         let count = r.array_length(v.flexible, T::min_size(v))?;
-        let count = not_null(r, count)?;
+        let count = r.not_null(count)?;
         T::read_many(r, v, count)
     }
 

@@ -12,7 +12,7 @@ use crate::parse::encode_varint;
 use crate::records::Records;
 
 /// The room with which a frame begins, in bytes.
-const FRAME_START: usize = 256;
+const FRAME_START: usize = 512;
 /// Payloads from this size on are shared instead of copied, in bytes.
 pub const SHARE_FROM: usize = 512;
 
@@ -20,6 +20,11 @@ pub const SHARE_FROM: usize = 512;
 pub trait Sink {
     /// Appends a copy of these bytes.
     fn put(&mut self, bytes: &[u8]);
+
+    /// Appends the first `len` of these bytes.
+    fn put_run<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
+        self.put(bytes.get(..len).unwrap_or_default());
+    }
 
     /// Appends these bytes, by reference where they are long.
     fn put_bytes(&mut self, bytes: &Bytes);
@@ -174,6 +179,15 @@ impl Sink for Writer {
             grow(&mut self.copied, bytes.len());
         }
         self.copied.extend_from_slice(bytes);
+    }
+
+    /// Copies all of them, which takes no call as their number is known, and drops what is too
+    /// much.
+    #[inline]
+    fn put_run<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
+        let end = self.copied.len() + len.min(N);
+        self.put(bytes);
+        self.copied.truncate(end);
     }
 
     fn put_bytes(&mut self, bytes: &Bytes) {

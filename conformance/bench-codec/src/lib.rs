@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 /// The message as chunks, begun like a frame.
 pub fn encode<M: Message>(message: &M, version: i16) -> Vec<Bytes> {
-    let mut w = Writer::with_capacity(256);
+    let mut w = Writer::with_capacity(512);
     message.encode(version, &mut w).expect("can be said");
     w.into_chunks()
 }

@@ -92,6 +92,17 @@ fn batch() {
     assert_eq!(records.len(), our_records.len());
     line(
         name,
+        "walk",
+        || {
+            let mut records = RecordIter::new(&bytes).expect("well-formed");
+            while let Some(record) = records.next_view() {
+                black_box(record.expect("well-formed"));
+            }
+        },
+        || drop(black_box(RecordBatchDecoder::decode(&mut bytes.clone()))),
+    );
+    line(
+        name,
         "decode",
         || {
             for record in RecordIter::new(&bytes).expect("well-formed") {

@@ -32,8 +32,8 @@ pub fn metadata() -> MetadataResponse {
         partition_index: index,
         leader_id: index % 3,
         leader_epoch: 7,
-        replica_nodes: vec![0, 1, 2],
-        isr_nodes: vec![0, 1, 2],
+        replica_nodes: [0, 1, 2].into(),
+        isr_nodes: [0, 1, 2].into(),
         ..Default::default()
     };
     let topic = |index: i32| MetadataResponseTopic {

@@ -180,29 +180,30 @@ impl Description {
     }
 
     fn write(&self) -> TokenStream {
-        let plain = runs(&self.plain, Field::fixed_size)
+        let runs = runs(&self.plain, Field::fixed_size);
+        let last = runs.len().saturating_sub(1);
+        // Without tagged fields the end of the struct belongs to its last run.
+        let mut ended = false;
+        let plain: Vec<_> = runs
             .into_iter()
-            .map(|run| match run {
-                [field] => {
+            .enumerate()
+            .map(|(index, run)| match run {
+                [field] if field.fixed_size().is_none() => {
                     let write = field.write(&quote!(s));
                     only_where_present(field, quote!(#write?;))
                 }
-                fields => {
-                    let add = fields.iter().map(|field| {
-                        let ident = &field.ident;
-                        let add = quote! {
-                            ::ackord_proto::wire::Fixed::add_to(&self.#ident, &mut run);
-                        };
-                        only_where_present(field, add)
-                    });
-                    quote! {
-                        let mut run = ::ackord_proto::wire::Run::new();
-                        #(#add)*
-                        run.put(s);
-                    }
+                fields if index == last && self.tagged.is_empty() => {
+                    ended = true;
+                    self.write_last_run(fields)
                 }
-            });
-        let tags = self.write_tags();
+                fields => write_run(fields, &TokenStream::new()),
+            })
+            .collect();
+        let tags = if ended {
+            TokenStream::new()
+        } else {
+            self.write_tags()
+        };
         quote! {
             #(#plain)*
             #tags
@@ -210,7 +211,35 @@ impl Description {
         }
     }
 
+    /// The last run of a struct that knows no tagged fields, and the end of the struct.
+    fn write_last_run(&self, fields: &[Field]) -> TokenStream {
+        let end = quote!(run.add_no_tags(v););
+        let Some(unknown) = &self.unknown else {
+            return write_run(fields, &end);
+        };
+        let end = quote! {
+            if self.#unknown.is_empty() {
+                #end
+            }
+        };
+        let run = write_run(fields, &end);
+        quote! {
+            #run
+            if !self.#unknown.is_empty() {
+                ::ackord_proto::tags::write_unknown(s, &self.#unknown, v)?;
+            }
+        }
+    }
+
     fn write_tags(&self) -> TokenStream {
+        if self.tagged.is_empty() {
+            return match &self.unknown {
+                Some(ident) => {
+                    quote!(::ackord_proto::tags::write_unknown(s, &self.#ident, v)?;)
+                }
+                None => quote!(::ackord_proto::tags::write_none(s, v);),
+            };
+        }
         let marks: Vec<_> = self
             .tagged
             .iter()
@@ -351,7 +380,7 @@ impl Description {
     }
 }
 
-/// The most bytes of neighbours that are handled in one step; see `wire::RUN`.
+/// The most bytes of neighbours that are handled in one step.
 const RUN: usize = 64;
 
 /// Cuts the fields into runs: neighbours of fixed size together, all others alone.
@@ -391,6 +420,23 @@ fn read_run(fields: &[Field]) -> TokenStream {
     quote! {
         let run = r.fixed::<#total>(&[#((#names, #sizes)),*])?;
         #(#values)*
+    }
+}
+
+/// Writes fields of fixed size in one step.
+fn write_run(fields: &[Field], end: &TokenStream) -> TokenStream {
+    // One more byte for the end of the struct.
+    let size = 1 + fields.iter().filter_map(Field::fixed_size).sum::<usize>();
+    let add = fields.iter().map(|field| {
+        let ident = &field.ident;
+        let add = quote!(::ackord_proto::wire::Fixed::add_to(&self.#ident, &mut run););
+        only_where_present(field, add)
+    });
+    quote! {
+        let mut run = ::ackord_proto::wire::Run::<#size>::new();
+        #(#add)*
+        #end
+        run.put(s);
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use crate::Wire;
 use crate::error_code::ErrorCode;
+use crate::ids::Ids;
 use crate::str::Str;
 use crate::tags::UnknownTags;
 use crate::uuid::Uuid;
@@ -90,15 +91,15 @@ pub struct DescribeTopicPartitionsResponsePartition {
     #[wire(default = -1)]
     pub leader_epoch: i32,
     /// All replicas.
-    pub replica_nodes: Vec<i32>,
+    pub replica_nodes: Ids,
     /// The replicas in sync.
-    pub isr_nodes: Vec<i32>,
+    pub isr_nodes: Ids,
     /// Replicas out of sync that may still lead without loss.
     pub eligible_leader_replicas: Option<Vec<i32>>,
     /// The last known eligible leader replicas.
     pub last_known_elr: Option<Vec<i32>>,
     /// The replicas that are offline.
-    pub offline_replicas: Vec<i32>,
+    pub offline_replicas: Ids,
     /// Tagged fields that this version of Kafka does not define.
     pub unknown_tags: UnknownTags,
 }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use crate::Wire;
 use crate::error_code::ErrorCode;
+use crate::ids::Ids;
 use crate::str::Str;
 use crate::tags::UnknownTags;
 use crate::uuid::Uuid;
@@ -120,12 +121,12 @@ pub struct MetadataResponsePartition {
     #[wire(versions = 7.., default = -1, ignorable)]
     pub leader_epoch: i32,
     /// All replicas.
-    pub replica_nodes: Vec<i32>,
+    pub replica_nodes: Ids,
     /// The replicas in sync.
-    pub isr_nodes: Vec<i32>,
+    pub isr_nodes: Ids,
     /// The replicas that are offline.
     #[wire(versions = 5.., ignorable)]
-    pub offline_replicas: Vec<i32>,
+    pub offline_replicas: Ids,
     /// Tagged fields that this version of Kafka does not define.
     pub unknown_tags: UnknownTags,
 }

@@ -1,5 +1,7 @@
 //! The header of a batch, and the walk over batches in a row.
 
+use alloc::vec::Vec;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use nom::Parser;
 use nom::number::complete::{be_i8, be_i16, be_i32, be_i64, be_u32};
@@ -312,15 +314,30 @@ pub fn reassign(batch: &Bytes, base_offset: i64, leader_epoch: i32) -> [Bytes; 2
     [head.freeze(), batch.slice(REWRITABLE..)]
 }
 
-/// Puts length and checksum into a finished batch.
-pub(super) fn seal(mut batch: BytesMut) -> Bytes {
+/// Writes the header of a batch whose records stand behind the room for it; length and checksum
+/// are computed.
+pub(super) fn seal(mut batch: Vec<u8>, header: BatchHeader) -> Bytes {
     let length = i32::try_from(batch.len().saturating_sub(LENGTH_OVERHEAD)).unwrap_or(i32::MAX);
-    if let Some(slot) = batch.get_mut(8..LENGTH_OVERHEAD) {
-        slot.copy_from_slice(&length.to_be_bytes());
+    let mut bytes = Vec::with_capacity(HEADER_SIZE);
+    bytes.put_i64(header.base_offset);
+    bytes.put_i32(length);
+    bytes.put_i32(header.partition_leader_epoch);
+    bytes.put_i8(header.magic);
+    bytes.put_u32(0);
+    bytes.put_i16(header.attributes);
+    bytes.put_i32(header.last_offset_delta);
+    bytes.put_i64(header.base_timestamp);
+    bytes.put_i64(header.max_timestamp);
+    bytes.put_i64(header.producer_id);
+    bytes.put_i16(header.producer_epoch);
+    bytes.put_i32(header.base_sequence);
+    bytes.put_i32(header.record_count);
+    if let Some(room) = batch.get_mut(..HEADER_SIZE) {
+        room.copy_from_slice(&bytes);
     }
     let crc = crc32c(batch.get(CRC_FROM..).unwrap_or_default());
     if let Some(slot) = batch.get_mut(17..CRC_FROM) {
         slot.copy_from_slice(&crc.to_be_bytes());
     }
-    batch.freeze()
+    Bytes::from(batch)
 }

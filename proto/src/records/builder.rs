@@ -1,11 +1,13 @@
 //! Making batches.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use alloc::vec::Vec;
+
+use bytes::Bytes;
 
 use crate::parse::{encode_varint, zigzag};
 use crate::records::RecordsError;
 use crate::records::batch::{
-    CODEC_MASK, CONTROL, Compression, HEADER_SIZE, LENGTH_OVERHEAD, LOG_APPEND_TIME, TRANSACTIONAL,
+    BatchHeader, CODEC_MASK, CONTROL, Compression, HEADER_SIZE, LOG_APPEND_TIME, TRANSACTIONAL,
     seal,
 };
 use crate::records::compression::compress;
@@ -25,7 +27,8 @@ pub struct BatchBuilder {
     append_time: Option<i64>,
     last_offset_delta: i32,
     count: i32,
-    records: BytesMut,
+    /// The batch as it will be: room for the header, then the records.
+    batch: Vec<u8>,
 }
 
 impl BatchBuilder {
@@ -43,7 +46,7 @@ impl BatchBuilder {
             append_time: None,
             last_offset_delta: -1,
             count: 0,
-            records: BytesMut::new(),
+            batch: Vec::new(),
         }
     }
 
@@ -97,7 +100,7 @@ impl BatchBuilder {
 
     /// The size of the batch so far, in bytes.
     pub fn size(&self) -> usize {
-        HEADER_SIZE + self.records.len()
+        self.batch.len().max(HEADER_SIZE)
     }
 
     /// Appends a record at the next offset. The first one sets the base timestamp.
@@ -140,10 +143,13 @@ impl BatchBuilder {
         self.count = self.count.saturating_add(1);
         let timestamp_delta = timestamp.wrapping_sub(self.base_timestamp);
         let size = body_size(timestamp_delta, offset_delta, key, value, headers);
-        let records = &mut self.records;
-        records.reserve(size + 10);
+        let records = &mut self.batch;
+        reserve(records, HEADER_SIZE + size + 10);
+        if records.is_empty() {
+            records.resize(HEADER_SIZE, 0);
+        }
         put_varint(records, as_length(size));
-        records.put_u8(0);
+        records.push(0);
         put_varint(records, timestamp_delta);
         put_varint(records, i64::from(offset_delta));
         put_nullable(records, key);
@@ -156,8 +162,9 @@ impl BatchBuilder {
     }
 
     /// The finished batch, uncompressed.
-    pub fn build(self) -> Bytes {
-        self.finish(&self.records)
+    pub fn build(mut self) -> Bytes {
+        let batch = core::mem::take(&mut self.batch);
+        self.finish(batch)
     }
 
     /// The finished batch, its records packed.
@@ -165,29 +172,42 @@ impl BatchBuilder {
     /// # Errors
     /// As [`compress`].
     pub fn build_compressed(mut self, codec: Compression) -> Result<Bytes, RecordsError> {
-        let packed = compress(codec, &self.records)?;
+        let packed = compress(codec, self.batch.get(HEADER_SIZE..).unwrap_or_default())?;
         self.attributes = (self.attributes & !CODEC_MASK) | codec.id();
-        Ok(self.finish(&packed))
+        let mut batch = Vec::with_capacity(HEADER_SIZE + packed.len());
+        batch.resize(HEADER_SIZE, 0);
+        batch.extend_from_slice(&packed);
+        Ok(self.finish(batch))
     }
 
-    fn finish(&self, records: &[u8]) -> Bytes {
-        let mut batch = BytesMut::with_capacity(HEADER_SIZE + records.len());
-        batch.put_i64(self.base_offset);
-        // Length and checksum are known at the end.
-        batch.put_bytes(0, LENGTH_OVERHEAD - 8);
-        batch.put_i32(self.leader_epoch);
-        batch.put_i8(2);
-        batch.put_bytes(0, 4);
-        batch.put_i16(self.attributes);
-        batch.put_i32(self.last_offset_delta);
-        batch.put_i64(self.base_timestamp);
-        batch.put_i64(self.append_time.unwrap_or(self.max_timestamp));
-        batch.put_i64(self.producer_id);
-        batch.put_i16(self.producer_epoch);
-        batch.put_i32(self.base_sequence);
-        batch.put_i32(self.count);
-        batch.put_slice(records);
-        seal(batch)
+    /// Puts the header in front of the records.
+    fn finish(&self, mut batch: Vec<u8>) -> Bytes {
+        let header = BatchHeader {
+            base_offset: self.base_offset,
+            batch_length: 0,
+            partition_leader_epoch: self.leader_epoch,
+            magic: 2,
+            crc: 0,
+            attributes: self.attributes,
+            last_offset_delta: self.last_offset_delta,
+            base_timestamp: self.base_timestamp,
+            max_timestamp: self.append_time.unwrap_or(self.max_timestamp),
+            producer_id: self.producer_id,
+            producer_epoch: self.producer_epoch,
+            base_sequence: self.base_sequence,
+            record_count: self.count,
+        };
+        if batch.is_empty() {
+            batch.resize(HEADER_SIZE, 0);
+        }
+        seal(batch, header)
+    }
+}
+
+/// Makes room, in larger steps than a list takes by itself.
+fn reserve(batch: &mut Vec<u8>, more: usize) {
+    if batch.capacity() - batch.len() < more {
+        batch.reserve(more.max(batch.capacity().saturating_mul(3)));
     }
 }
 
@@ -223,14 +243,20 @@ fn nullable_size(value: Option<&[u8]>) -> usize {
     }
 }
 
-fn put_varint(buffer: &mut BytesMut, value: i64) {
-    let (bytes, length) = encode_varint(zigzag(value));
-    buffer.put_slice(bytes.get(..length).unwrap_or_default());
+#[inline]
+fn put_varint(buffer: &mut Vec<u8>, value: i64) {
+    let raw = zigzag(value);
+    // Most of them take one byte.
+    if let Ok(byte @ ..0x80) = u8::try_from(raw) {
+        return buffer.push(byte);
+    }
+    let (bytes, length) = encode_varint(raw);
+    buffer.extend_from_slice(bytes.get(..length).unwrap_or_default());
 }
 
-fn put_nullable(buffer: &mut BytesMut, value: Option<&[u8]>) {
+fn put_nullable(buffer: &mut Vec<u8>, value: Option<&[u8]>) {
     put_varint(buffer, value.map_or(-1, |value| as_length(value.len())));
-    buffer.put_slice(value.unwrap_or_default());
+    buffer.extend_from_slice(value.unwrap_or_default());
 }
 
 /// The marker that ends a transaction in one partition. It takes one offset.

@@ -19,7 +19,7 @@ pub use compression::{MAX_DECOMPRESSED, compress, decompress};
 pub use control::{ControlRecord, ControlType};
 pub use crc::crc32c;
 pub use error::RecordsError;
-pub use record::{Record, RecordHeader, RecordHeaders, RecordIter};
+pub use record::{Record, RecordHeader, RecordHeaders, RecordIter, RecordView};
 pub use validate::{validate_for_append, validate_for_append_within};
 
 use alloc::vec::Vec;

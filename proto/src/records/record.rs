@@ -87,6 +87,60 @@ fn header(input: &[u8]) -> Parsed<'_, HeaderParts<'_>> {
     Ok((rest, (key, value)))
 }
 
+/// A record that borrows from its batch: cheaper than [`Record`] where nothing is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordView<'a> {
+    /// The offset.
+    pub offset: i64,
+    /// The timestamp in milliseconds: of the producer, or of the append.
+    pub timestamp: i64,
+    /// The key.
+    pub key: Option<&'a [u8]>,
+    /// The value; `None` is a tombstone.
+    pub value: Option<&'a [u8]>,
+    /// The number of headers.
+    pub header_count: usize,
+    /// Their bytes.
+    header_bytes: &'a [u8],
+    offset_delta: i32,
+}
+
+impl<'a> RecordView<'a> {
+    /// The headers in their order: key and value.
+    pub fn headers(&self) -> impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> + use<'a> {
+        let mut rest = self.header_bytes;
+        (0..self.header_count).map_while(move |_| {
+            let (after, parts) = header(rest).ok()?;
+            rest = after;
+            Some(parts)
+        })
+    }
+
+    /// The record with shares of the bytes it was read from.
+    fn share(&self, records: &Bytes) -> Record {
+        let share = |bytes: &[u8]| records.slice_ref(bytes);
+        let headers = match self.header_count {
+            0 => RecordHeaders::default(),
+            count => RecordHeaders {
+                count,
+                bytes: share(self.header_bytes),
+            },
+        };
+        Record {
+            offset: self.offset,
+            timestamp: self.timestamp,
+            key: self.key.map(share),
+            value: self.value.map(share),
+            headers,
+        }
+    }
+
+    /// The offset minus the base offset of the batch.
+    pub(super) fn offset_delta(&self) -> i32 {
+        self.offset_delta
+    }
+}
+
 /// The parts of a record between its length and its headers.
 struct Parts<'a> {
     timestamp_delta: i64,
@@ -115,16 +169,20 @@ fn parts(input: &[u8]) -> Parsed<'_, Parts<'_>> {
     ))
 }
 
-const BAD_STRUCTURE: RecordsError = RecordsError::BadRecord("a record is damaged");
-
 /// Reads the records of one batch. After an error nothing follows.
 ///
 /// Records of an uncompressed batch share its bytes; those of a compressed one share a buffer
 /// into which it was unpacked at the beginning.
 #[derive(Clone, Debug)]
 pub struct RecordIter {
-    header: BatchHeader,
+    walk: Walk,
     records: Bytes,
+}
+
+/// The place between two records.
+#[derive(Clone, Debug)]
+struct Walk {
+    header: BatchHeader,
     at: usize,
     left: i32,
 }
@@ -163,21 +221,54 @@ impl RecordIter {
             Compression::None => packed,
             codec => decompress(codec, &packed, limit)?,
         };
-        Ok(Self {
+        let walk = Walk {
             header,
-            records,
             at: 0,
             left: count,
-        })
+        };
+        Ok(Self { walk, records })
     }
 
     /// The header of the batch.
     pub fn header(&self) -> &BatchHeader {
-        &self.header
+        &self.walk.header
     }
 
-    fn read(&mut self) -> Result<(Record, i32), RecordsError> {
-        let rest = self.records.get(self.at..).unwrap_or_default();
+    /// The next record, borrowed: the same walk as that of the iterator, but cheaper where
+    /// nothing is kept.
+    pub fn next_view(&mut self) -> Option<Result<RecordView<'_>, RecordsError>> {
+        self.walk.next(&self.records)
+    }
+}
+
+impl Iterator for RecordIter {
+    type Item = Result<Record, RecordsError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let view = self.walk.next(&self.records)?;
+        Some(view.map(|view| view.share(&self.records)))
+    }
+}
+
+impl Walk {
+    fn next<'a>(&mut self, records: &'a [u8]) -> Option<Result<RecordView<'a>, RecordsError>> {
+        let at = core::mem::replace(&mut self.at, records.len());
+        if self.left == 0 {
+            let leftover = RecordsError::BadRecord("bytes behind the last record");
+            return (at < records.len()).then_some(Err(leftover));
+        }
+        // Nothing is left after an error.
+        let left = core::mem::take(&mut self.left);
+        let rest = records.get(at..).unwrap_or_default();
+        Some(self.read(rest).map(|(view, after)| {
+            self.at = records.len() - after.len();
+            self.left = left - 1;
+            view
+        }))
+    }
+
+    /// The record at the front, and what follows it.
+    fn read<'a>(&self, rest: &'a [u8]) -> Result<(RecordView<'a>, &'a [u8]), RecordsError> {
         let (after, length) = varint(rest)
             .map_err(|_| RecordsError::BadRecord("the length of a record is missing"))?;
         let length = usize::try_from(length)
@@ -187,9 +278,9 @@ impl RecordIter {
             .ok_or(RecordsError::BadRecord(
                 "a record goes past the end of its batch",
             ))?;
-        let (header_bytes, parts) = parts(body).map_err(|_| BAD_STRUCTURE)?;
-        let headers = self.headers(header_bytes, parts.headers)?;
-        let share = |bytes: &[u8]| self.records.slice_ref(bytes);
+        let (header_bytes, parts) =
+            parts(body).map_err(|_| RecordsError::BadRecord("a record is damaged"))?;
+        let header_count = count_headers(header_bytes, parts.headers)?;
         let timestamp = if self.header.is_log_append_time() {
             self.header.max_timestamp
         } else {
@@ -197,64 +288,33 @@ impl RecordIter {
                 .base_timestamp
                 .wrapping_add(parts.timestamp_delta)
         };
-        let record = Record {
+        let view = RecordView {
             offset: self
                 .header
                 .base_offset
                 .wrapping_add(i64::from(parts.offset_delta)),
             timestamp,
-            key: parts.key.map(share),
-            value: parts.value.map(share),
-            headers,
+            key: parts.key,
+            value: parts.value,
+            header_count,
+            header_bytes,
+            offset_delta: parts.offset_delta,
         };
-        let offset_delta = parts.offset_delta;
-        self.at = self.records.len() - after.len();
-        Ok((record, offset_delta))
-    }
-
-    /// Checks that the headers fill their bytes.
-    fn headers(&self, bytes: &[u8], count: i32) -> Result<RecordHeaders, RecordsError> {
-        let bad = RecordsError::BadRecord("the headers of a record are damaged");
-        let count = usize::try_from(count).map_err(|_| bad)?;
-        let mut rest = bytes;
-        for _ in 0..count {
-            rest = header(rest).map_err(|_| bad)?.0;
-        }
-        match (rest.is_empty(), count) {
-            (false, _) => Err(RecordsError::BadRecord("a record has bytes left over")),
-            (true, 0) => Ok(RecordHeaders::default()),
-            (true, _) => Ok(RecordHeaders {
-                count,
-                bytes: self.records.slice_ref(bytes),
-            }),
-        }
-    }
-
-    /// The next record and its offset minus the base offset.
-    pub(super) fn next_with_delta(&mut self) -> Option<Result<(Record, i32), RecordsError>> {
-        if self.left == 0 {
-            let leftover = self.at < self.records.len();
-            self.at = self.records.len();
-            return leftover
-                .then_some(Err(RecordsError::BadRecord("bytes behind the last record")));
-        }
-        let result = self.read();
-        match &result {
-            Ok(_) => self.left -= 1,
-            Err(_) => {
-                self.left = 0;
-                self.at = self.records.len();
-            }
-        }
-        Some(result)
+        Ok((view, after))
     }
 }
 
-impl Iterator for RecordIter {
-    type Item = Result<Record, RecordsError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.next_with_delta()
-            .map(|result| result.map(|(record, _)| record))
+/// Checks that the headers fill their bytes, and counts them.
+fn count_headers(bytes: &[u8], count: i32) -> Result<usize, RecordsError> {
+    let bad = RecordsError::BadRecord("the headers of a record are damaged");
+    let count = usize::try_from(count).map_err(|_| bad)?;
+    let mut rest = bytes;
+    for _ in 0..count {
+        rest = header(rest).map_err(|_| bad)?.0;
+    }
+    if rest.is_empty() {
+        Ok(count)
+    } else {
+        Err(RecordsError::BadRecord("a record has bytes left over"))
     }
 }

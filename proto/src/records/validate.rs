@@ -96,9 +96,8 @@ fn check_producer(header: &BatchHeader) -> Result<(), RecordsError> {
 fn check_records(batch: &Bytes, limit: usize) -> Result<(), RecordsError> {
     let mut records = RecordIter::within(batch, limit)?;
     let mut due = 0;
-    while let Some(record) = records.next_with_delta() {
-        let (_, delta) = record?;
-        if delta != due {
+    while let Some(record) = records.next_view() {
+        if record?.offset_delta() != due {
             return Err(RecordsError::BadRecord(
                 "the offsets of the records have gaps",
             ));

@@ -94,8 +94,8 @@ impl Broker {
             partition_index,
             leader_id: node,
             leader_epoch: 0,
-            replica_nodes: vec![node],
-            isr_nodes: vec![node],
+            replica_nodes: [node].into(),
+            isr_nodes: [node].into(),
             // Known to be none: null would read as "this broker cannot tell".
             eligible_leader_replicas: Some(Vec::new()),
             last_known_elr: Some(Vec::new()),

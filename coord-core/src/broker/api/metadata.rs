@@ -122,8 +122,8 @@ impl Broker {
             partition_index,
             leader_id: node,
             leader_epoch: 0,
-            replica_nodes: vec![node],
-            isr_nodes: vec![node],
+            replica_nodes: [node].into(),
+            isr_nodes: [node].into(),
             ..Default::default()
         });
         MetadataResponseTopic {

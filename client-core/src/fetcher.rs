@@ -453,4 +453,26 @@ impl Machine for Fetcher {
         });
         [poll, retry].into_iter().flatten().min()
     }
+
+    fn abandoned(&mut self, _now: Now, call: CallId, output: Option<FetchedRecords>) {
+        if self.poll.as_ref().is_some_and(|poll| poll.call == call) {
+            self.poll = None;
+        }
+        let Some(mut output) = output else { return };
+        // What was assigned anew since is read from its new offset.
+        output.progress.retain(|progress| {
+            let key = (progress.topic.clone(), progress.partition);
+            self.positions.get(&key) == Some(&progress.next_offset)
+        });
+        let progress = &output.progress;
+        output.records.retain(|record| {
+            let same = |own: &FetchProgress| {
+                own.topic == record.topic && own.partition == record.partition
+            };
+            progress.iter().any(same)
+        });
+        output.records.append(&mut self.fetched.records);
+        output.progress.append(&mut self.fetched.progress);
+        self.fetched = output;
+    }
 }

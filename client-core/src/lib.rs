@@ -10,6 +10,8 @@
 //!    exactly one [`ClientEffect::Done`];
 //! 3. comes back when the clock reaches `next_deadline()`, with [`NetworkInput::Timeout`].
 //!
+//! With the feature `std` (on by default) the module `client` does this for any async runtime.
+//!
 //! The machines connect again by themselves, find coordinators and leaders, and repeat what may be
 //! repeated until the time limit of the call. [`ClientError`] says what is left to the application.
 //!
@@ -35,12 +37,14 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 mod aborted;
 mod acknowledgements;
 mod admin;
+#[cfg(feature = "std")]
+pub mod client;
 mod connection;
 mod error;
 mod fetcher;

@@ -167,6 +167,12 @@ pub trait Machine {
 
     /// When to call again with [`NetworkInput::Timeout`] at the latest.
     fn next_deadline(&self) -> Option<Deadline>;
+
+    /// Nobody waits for this call any more; where it has ended already, with `output`. What was
+    /// asked for goes on, but a poll gives its records to the next one, as if it had not been.
+    fn abandoned(&mut self, now: Now, call: CallId, output: Option<Self::Output>) {
+        let _ = (now, call, output);
+    }
 }
 
 #[cfg(test)]

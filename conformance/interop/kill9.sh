@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
-# kill9.sh [KILLS]: kills target/release/ackord at random moments under a transactional copy, then
-# reads the copy back with Kafka's console consumer. The seed that it prints names the run.
+# kill9.sh tokio|async-std: kills the broker 20 times at random moments under a transactional copy,
+# broker and client on that runtime, then reads the copy back with Kafka's console consumer. The
+# seed that it prints names the run.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 ROOT=$(cd -- "$INTEROP/../.." && pwd)
-kills=${1:-20}
+case ${1:-tokio} in
+    tokio) broker=ackord copy=exactly_once ;;
+    async-std) broker=ackord-async-std copy=exactly_once_async_std ;;
+    *) echo "no runtime named $1" >&2 && exit 2 ;;
+esac
 fetch_kafka
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -13,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 # Workers that vanish on purpose keep their partitions for a session timeout: a short one.
 cat >"$work/broker" <<BROKER
 #!/bin/sh
-exec "$ROOT/target/release/ackord" "\$@" \
+exec "$ROOT/target/release/$broker" "\$@" \
     --set group.share.min.session.timeout.ms=5000 --set group.share.session.timeout.ms=5000 \
     --set group.share.min.heartbeat.interval.ms=1000 --set group.share.heartbeat.interval.ms=1000
 BROKER
@@ -24,8 +29,8 @@ consumer="java -Xmx256m -XX:TieredStopAtLevel=1 -Dorg.slf4j.simpleLogger.default
     --offset earliest --isolation-level read_committed --timeout-ms 5000"
 # Interrupted rather than killed, so that it ends what it started.
 if ! TMPDIR=$work timeout -s INT -k 30 600 python3 "$INTEROP/kill9.py" \
-    "$work/broker" "$ROOT/target/release/examples/exactly_once" \
-    --kills "$kills" --consumer "$consumer"; then
+    "$work/broker" "$ROOT/target/release/examples/$copy" \
+    --kills 20 --records 20000 --consumer "$consumer"; then
     tail -n 50 "$work"/*.log
     exit 1
 fi

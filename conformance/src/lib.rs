@@ -5,9 +5,11 @@
 //!   server behind a socket ([`tcp_arm`]).
 //! * [`memory_store`]: a store that holds, fails and loses operations on command.
 //! * [`transcript`]: what a run looks like, for snapshots.
+//! * [`adapter`]: proof that an adapter keeps the rules of the cores.
 //! * [`faults`]: the same scripts with a fault at each append.
 //! * [`vectors`]: bytes of Apache Kafka against our codecs.
 
+pub mod adapter;
 mod answers;
 pub mod arm;
 mod client;

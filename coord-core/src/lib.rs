@@ -260,6 +260,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod adapter;
 pub mod broker;
 pub mod contract;
 pub mod group;

@@ -1,9 +1,5 @@
-//! The client on tokio: async handles over the machines of `ackord-client-core`.
-//!
-//! Each handle owns a task that drives its machine; nothing is contacted before the first call.
-//! Futures can be dropped at any point: what was handed over goes on. `close` waits for a clean end;
-//! a handle that is only dropped leaves its transaction to `transaction.timeout.ms` and its group
-//! membership to the session timeout.
+//! The client on tokio: the handles of [`ackord_client_core::client`], whose page says what dropped
+//! futures, ends and errors mean. Handles are made inside a tokio runtime with I/O and time.
 //!
 //! A worker that copies records exactly once:
 //!
@@ -49,25 +45,66 @@
 //! }
 //! ```
 
-mod admin;
-mod driver;
-mod fetcher;
-mod link;
-mod producer;
-mod share_consumer;
-
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use ackord_client_core::ClientError;
+use ackord_client_core::client::{self, Runtime};
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt, AsyncWrite};
+use tokio::net::TcpStream;
 
-pub use admin::Admin;
-pub use fetcher::Fetcher;
-pub use producer::{Producer, ProducerRecord, RecordMetadata, TransactionalShareAcknowledger};
-pub use share_consumer::ShareConsumer;
+pub use ackord_client_core::client::{ProducerRecord, RecordMetadata};
 
-/// A machine answered with an output of another command.
-const ANOTHER: ClientError = ClientError::Protocol("an output of another command");
+/// Topics, configs and offsets.
+pub type Admin = client::Admin<Tokio>;
+/// A plain reader of assigned partitions.
+pub type Fetcher = client::Fetcher<Tokio>;
+/// The transactional producer.
+pub type Producer = client::Producer<Tokio>;
+/// A member of a share group.
+pub type ShareConsumer = client::ShareConsumer<Tokio>;
+/// The polls of a share consumer as a stream.
+pub type PolledStream<'a> = client::PolledStream<'a, Tokio>;
+/// Acknowledges records of a share group in transactions of their own.
+pub type TransactionalShareAcknowledger = client::TransactionalShareAcknowledger<Tokio>;
 
-fn millis(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+/// The runtime that the calling thread is in.
+#[derive(Clone, Copy, Debug)]
+pub struct Tokio;
+
+impl Runtime for Tokio {
+    type Socket = TcpStream;
+
+    fn spawn(task: impl Future<Output = ()> + Send + 'static) {
+        drop(tokio::spawn(task));
+    }
+
+    fn sleep(time: Duration) -> impl Future<Output = ()> + Send + 'static {
+        tokio::time::sleep(time)
+    }
+
+    async fn connect(host: String, port: u16) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect((host, port)).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    fn poll_read(
+        socket: &mut TcpStream,
+        context: &mut Context<'_>,
+        into: &mut BytesMut,
+    ) -> Poll<io::Result<usize>> {
+        pin!(socket.read_buf(into)).poll(context)
+    }
+
+    fn poll_write(
+        socket: &mut TcpStream,
+        context: &mut Context<'_>,
+        chunks: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(socket).poll_write_vectored(context, chunks)
+    }
 }

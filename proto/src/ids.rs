@@ -7,7 +7,7 @@ use core::ops::Deref;
 use crate::message::EncodeError;
 use crate::printer::{Print, Printer};
 use crate::reader::{Fault, Reader};
-use crate::wire::{Layout, Nullable, Wire};
+use crate::wire::{Fixed, Layout, Nullable, Wire};
 use crate::writer::Sink;
 
 /// How many ids live inside the value: the replicas of a partition, as a rule.
@@ -42,16 +42,22 @@ impl Ids {
     }
 
     /// Reads so many ids; the count has been checked.
+    #[inline]
     fn read_count(r: &mut Reader, v: Layout, count: usize) -> Result<Self, Fault> {
-        if count > INLINE {
-            return i32::read_many(r, v, count).map(|ids| Self(Repr::Heap(ids)));
-        }
-        let bytes = r.take(count * size_of::<i32>())?;
-        let mut ids = [0; INLINE];
-        for (id, bytes) in ids.iter_mut().zip(bytes.as_chunks().0) {
-            *id = i32::from_be_bytes(*bytes);
-        }
-        let len = u8::try_from(count).unwrap_or_default();
+        let id = |bytes: &[u8], index| i32::at(bytes, index * size_of::<i32>());
+        let (len, ids) = match count {
+            0 => (0, [0; INLINE]),
+            1 => (1, [id(&r.array::<4>()?, 0), 0, 0]),
+            2 => {
+                let bytes = r.array::<8>()?;
+                (2, [id(&bytes, 0), id(&bytes, 1), 0])
+            }
+            3 => {
+                let bytes = r.array::<12>()?;
+                (3, [id(&bytes, 0), id(&bytes, 1), id(&bytes, 2)])
+            }
+            _ => return i32::read_many(r, v, count).map(|ids| Self(Repr::Heap(ids))),
+        };
         Ok(Self(Repr::Inline { len, ids }))
     }
 }
@@ -174,6 +180,19 @@ impl Nullable for Ids {
         s: &mut S,
         v: Layout,
     ) -> Result<(), EncodeError> {
+        if let Some(Self(Repr::Inline { len, ids })) = this {
+            return s.put_run::<16>(|run| {
+                if v.flexible {
+                    run.add([len + 1]);
+                } else {
+                    run.add(i32::from(*len).to_be_bytes());
+                }
+                for id in ids.iter().take(usize::from(*len)) {
+                    run.add(id.to_be_bytes());
+                }
+                Ok(())
+            });
+        }
         let ids = this.map(Self::as_slice);
         crate::wire::write_length(s, ids.map(<[i32]>::len), v)?;
         i32::write_many(ids.unwrap_or_default(), s, v)

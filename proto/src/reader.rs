@@ -111,6 +111,7 @@ impl Reader {
     ///
     /// # Errors
     /// `Incomplete` where fewer are left.
+    #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
         self.run(parse::chunk::<N>, N)
     }
@@ -196,6 +197,7 @@ impl Reader {
     }
 
     /// Fails unless `n` bytes are left.
+    #[inline]
     fn need(&mut self, n: usize) -> Result<(), Fault> {
         match n.checked_sub(self.remaining()) {
             None | Some(0) => Ok(()),
@@ -218,6 +220,7 @@ impl Reader {
     ///
     /// # Errors
     /// `Incomplete` where fewer are left.
+    #[inline]
     pub fn take(&mut self, n: usize) -> Result<&[u8], Fault> {
         self.need(n)?;
         let start = self.at;
@@ -237,6 +240,7 @@ impl Reader {
     ///
     /// # Errors
     /// As the integers in it.
+    #[inline]
     pub fn length(&mut self, flexible: bool) -> Result<Option<usize>, Fault> {
         let raw = if flexible {
             self.compact_length()?
@@ -250,6 +254,7 @@ impl Reader {
     ///
     /// # Errors
     /// Also `BadLength` beyond [`MAX_STRING`].
+    #[inline]
     pub fn string_length(&mut self, flexible: bool) -> Result<Option<usize>, Fault> {
         let raw = if flexible {
             self.compact_length()?
@@ -264,6 +269,7 @@ impl Reader {
     }
 
     /// Compact lengths are one too high, so that 0 can mean null.
+    #[inline]
     fn compact_length(&mut self) -> Result<i32, Fault> {
         Ok(self.unsigned_varint()?.cast_signed().wrapping_sub(1))
     }
@@ -273,6 +279,7 @@ impl Reader {
     ///
     /// # Errors
     /// `TooManyElements` or `Incomplete`.
+    #[inline]
     pub fn array_length(&mut self, flexible: bool, element: usize) -> Result<Option<usize>, Fault> {
         let Some(count) = self.length(flexible)? else {
             return Ok(None);

@@ -37,6 +37,7 @@ impl UnknownTags {
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use crate::error_code::ErrorCode;
 use crate::message::{DecodeErrorKind, EncodeError};
+use crate::parse::zigzag;
 use crate::reader::{Fault, MAX_STRING, Reader};
 use crate::records::Records;
 use crate::str::Str;
@@ -187,24 +188,33 @@ pub trait Fixed: Sized {
     fn at(bytes: &[u8], offset: usize) -> Self;
 
     /// Appends the value.
-    fn add_to<const N: usize>(&self, run: &mut Run<N>);
+    fn add_to<const N: usize>(&self, run: &mut Run<'_, N>);
 }
 
-/// For the derive: values of fixed size that are written in one step, at most `N` bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Run<const N: usize> {
-    bytes: [u8; N],
+/// For the derive: values of fixed size that are written in one step, at most `N` bytes, into
+/// the place where they stay.
+#[derive(Debug)]
+pub struct Run<'a, const N: usize> {
+    bytes: &'a mut [u8; N],
     len: usize,
 }
 
-impl<const N: usize> Run<N> {
-    /// An empty run.
+impl<'a, const N: usize> Run<'a, N> {
+    /// An empty run in this place.
     #[inline]
-    pub const fn new() -> Self {
-        Self {
-            bytes: [0; N],
-            len: 0,
-        }
+    pub fn new(bytes: &'a mut [u8; N]) -> Self {
+        Self { bytes, len: 0 }
+    }
+
+    /// The number of bytes so far.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Appends bytes; the derive sees to it that they fit.
@@ -217,24 +227,27 @@ impl<const N: usize> Run<N> {
         }
     }
 
+    /// Appends a zigzag varint.
+    #[inline]
+    pub fn add_varint(&mut self, value: i64) {
+        let mut raw = zigzag(value);
+        while let Some(slot) = self.bytes.get_mut(self.len) {
+            self.len += 1;
+            *slot = (raw & 0x7f) as u8;
+            raw >>= 7;
+            if raw == 0 {
+                break;
+            }
+            *slot |= 0x80;
+        }
+    }
+
     /// Appends the end of a struct without tagged fields, where it is flexible.
     #[inline]
     pub fn add_no_tags(&mut self, v: Layout) {
         if v.flexible {
             self.add([0]);
         }
-    }
-
-    /// Writes them.
-    #[inline]
-    pub fn put<S: Sink>(&self, s: &mut S) {
-        s.put_run(&self.bytes, self.len);
-    }
-}
-
-impl<const N: usize> Default for Run<N> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -269,9 +282,10 @@ macro_rules! fixed_size {
                 const SIZE: usize = STEP * size_of::<$ty>();
                 let (steps, rest) = list.as_chunks::<STEP>();
                 for step in steps {
-                    let mut run = Run::<SIZE>::new();
-                    step.iter().for_each(|value| run.add($write(*value)));
-                    run.put(s);
+                    s.put_run::<SIZE>(|run| {
+                        step.iter().for_each(|value| run.add($write(*value)));
+                        Ok(())
+                    })?;
                 }
                 rest.iter().for_each(|value| s.put(&$write(*value)));
                 Ok(())
@@ -288,7 +302,7 @@ macro_rules! fixed_size {
             }
 
             #[inline]
-            fn add_to<const N: usize>(&self, run: &mut Run<N>) {
+            fn add_to<const N: usize>(&self, run: &mut Run<'_, N>) {
                 run.add($write(*self));
             }
         }

@@ -8,8 +8,10 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::frame::encode_size;
+use crate::message::EncodeError;
 use crate::parse::encode_varint;
 use crate::records::Records;
+use crate::wire::Run;
 
 /// The room with which a frame begins, in bytes.
 const FRAME_START: usize = 512;
@@ -21,10 +23,14 @@ pub trait Sink {
     /// Appends a copy of these bytes.
     fn put(&mut self, bytes: &[u8]);
 
-    /// Appends the first `len` of these bytes.
-    fn put_run<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
-        self.put(bytes.get(..len).unwrap_or_default());
-    }
+    /// Appends at most `N` bytes, put together in their place.
+    ///
+    /// # Errors
+    /// What `fill` says.
+    fn put_run<const N: usize>(
+        &mut self,
+        fill: impl FnOnce(&mut Run<'_, N>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError>;
 
     /// Appends these bytes, by reference where they are long.
     fn put_bytes(&mut self, bytes: &Bytes);
@@ -70,6 +76,18 @@ impl Sink for Counter {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
         self.copied += bytes.len();
+    }
+
+    #[inline]
+    fn put_run<const N: usize>(
+        &mut self,
+        fill: impl FnOnce(&mut Run<'_, N>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        let mut room = [0; N];
+        let mut run = Run::new(&mut room);
+        let result = fill(&mut run);
+        self.copied += run.len();
+        result
     }
 
     fn put_bytes(&mut self, bytes: &Bytes) {
@@ -181,13 +199,21 @@ impl Sink for Writer {
         self.copied.extend_from_slice(bytes);
     }
 
-    /// Copies all of them, which takes no call as their number is known, and drops what is too
-    /// much.
     #[inline]
-    fn put_run<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
-        let end = self.copied.len() + len.min(N);
-        self.put(bytes);
+    fn put_run<const N: usize>(
+        &mut self,
+        fill: impl FnOnce(&mut Run<'_, N>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        let start = self.copied.len();
+        self.put(&[0; N]);
+        let Some(room) = self.copied.last_chunk_mut() else {
+            return Ok(());
+        };
+        let mut run = Run::new(room);
+        let result = fill(&mut run);
+        let end = start + run.len();
         self.copied.truncate(end);
+        result
     }
 
     fn put_bytes(&mut self, bytes: &Bytes) {

@@ -81,6 +81,8 @@ pub(crate) struct Network<T> {
     metadata: LookUp,
     coordinators: BTreeMap<(CoordinatorKind, Str), LookUp>,
     advertised: Option<Advertised>,
+    /// A connection that was open has broken.
+    broke: bool,
     chance: Entropy,
     now: MonoTime,
 }
@@ -103,6 +105,7 @@ impl<T: Clone> Network<T> {
             metadata: LookUp::default(),
             coordinators: BTreeMap::new(),
             advertised: None,
+            broke: false,
             chance,
             now: MonoTime::ZERO,
         }
@@ -170,6 +173,12 @@ impl<T: Clone> Network<T> {
 
     pub(crate) fn next_reply(&mut self) -> Option<Reply<T>> {
         self.replies.pop_front()
+    }
+
+    /// Whether a connection has broken since the last call: a broker may have begun anew, and have
+    /// forgotten what it keeps in memory alone.
+    pub(crate) fn take_broke(&mut self) -> bool {
+        mem::take(&mut self.broke)
     }
 
     pub(crate) fn has_replies(&self) -> bool {
@@ -273,6 +282,7 @@ impl<T: Clone> Network<T> {
         };
         let place = (connection.endpoint.clone(), connection.purpose);
         self.places.remove(&place);
+        self.broke |= connection.advertised().is_some();
         if connection.advertised().is_none() {
             self.rotation = self.rotation.wrapping_add(1);
             self.give_up_node(&connection.endpoint);

@@ -126,6 +126,12 @@ impl Producer {
                 self.state = State::Committing(call, Ending::Draining);
                 Ok(())
             }
+            State::Committing(first, ending) => {
+                let (first, ending) = (*first, *ending);
+                self.state = State::Committing(call, ending);
+                self.taken_over(first);
+                Ok(())
+            }
             State::Broken(error) | State::Dead(error) => Err(error.clone()),
             State::InDoubt(Outcome::Abort) => {
                 Err(ClientError::IllegalState("an abort is in doubt"))
@@ -143,12 +149,24 @@ impl Producer {
                 self.give_up_records(&ClientError::Abortable { code, message });
                 Ok(())
             }
+            State::Aborting(first, ending) => {
+                let (first, ending) = (*first, *ending);
+                self.state = State::Aborting(call, ending);
+                self.taken_over(first);
+                Ok(())
+            }
             State::Dead(error) => Err(error.clone()),
             State::InDoubt(Outcome::Commit) => {
                 Err(ClientError::IllegalState("a commit is in doubt"))
             }
             _ => Err(ClientError::IllegalState("no transaction is open")),
         }
+    }
+
+    /// The same was asked for once more: perhaps nobody waits for the first call any longer.
+    fn taken_over(&mut self, first: CallId) {
+        const WHY: &str = "a later call waits for the end of this transaction";
+        self.finish(first, Err(ClientError::IllegalState(WHY)));
     }
 
     /// Whether all records and acknowledgements have their answers.

@@ -147,9 +147,7 @@ impl ShareConsumer {
             let pause = self.network.pause_ms(code, failures);
             session.quiet_until = now.plus_millis(pause);
         }
-        if failures == 1 {
-            self.heartbeat_soon();
-        }
+        self.heartbeat_soon();
     }
 
     fn take(

@@ -90,10 +90,10 @@ impl ShareConsumer {
         Ok(())
     }
 
-    /// A broker that has lost the share session may have lost the member too: the sooner it is
-    /// asked, the sooner records can be acknowledged again.
+    /// A broker that has lost a connection or the share session may have lost the member too: the
+    /// sooner it is asked, the sooner records can be acknowledged again.
     pub(super) fn heartbeat_soon(&mut self) {
-        self.member.in_doubt = true;
+        self.member.in_doubt = self.member.is_joined();
         if self.member.next_heartbeat.is_some() {
             self.member.next_heartbeat = Some(MonoTime::ZERO);
         }

@@ -304,6 +304,28 @@ impl ShareConsumer {
     }
 }
 
+impl ShareConsumer {
+    /// Nobody has seen these records: the next poll hands them out, and nothing accepts them before.
+    fn take_back(&mut self, mut polled: PolledRecords) {
+        polled.records.retain(|record| {
+            let held = self.held.get_mut(&(record.topic_id, record.partition));
+            held.is_some_and(|held| {
+                let unanswered = held.get(record.offset) == Some(Held::Unanswered);
+                if unanswered {
+                    held.remove(record.offset, record.offset);
+                }
+                unanswered
+            })
+        });
+        let later = core::mem::take(&mut self.fetched);
+        polled.records.extend(later.records);
+        polled.gaps.extend(later.gaps);
+        polled.faults.extend(later.faults);
+        polled.refused.extend(later.refused);
+        self.fetched = polled;
+    }
+}
+
 impl Machine for ShareConsumer {
     type Command = ShareCommand;
     type Output = ShareOutput;
@@ -313,6 +335,9 @@ impl Machine for ShareConsumer {
         match input {
             ClientInput::Network(input) => self.network.handle(input),
             ClientInput::Call { call, command } => self.command(now.mono, call, command),
+        }
+        if self.network.take_broke() {
+            self.heartbeat_soon();
         }
         loop {
             while let Some(reply) = self.network.next_reply() {
@@ -364,5 +389,14 @@ impl Machine for ShareConsumer {
             }),
         ];
         all.into_iter().flatten().min()
+    }
+
+    fn abandoned(&mut self, _now: Now, call: CallId, output: Option<ShareOutput>) {
+        if self.poll.as_ref().is_some_and(|poll| poll.call == call) {
+            self.poll = None;
+        }
+        if let Some(ShareOutput::Polled(polled)) = output {
+            self.take_back(polled);
+        }
     }
 }

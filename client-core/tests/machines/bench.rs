@@ -104,6 +104,12 @@ where
         self.drain();
     }
 
+    /// The future of the call was dropped.
+    pub(crate) fn abandon(&mut self, call: CallId, output: Option<M::Output>) {
+        self.machine.abandoned(self.now, call, output);
+        self.drain();
+    }
+
     pub(crate) fn network(&mut self, input: NetworkInput) {
         self.input(ClientInput::Network(input));
     }

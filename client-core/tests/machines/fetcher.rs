@@ -202,3 +202,22 @@ fn damaged_records_are_told_and_not_passed_over() {
     poll(&mut bench);
     assert_eq!(offsets(&bench.next()), [(0, 0), (2, 5)]);
 }
+
+#[test]
+fn a_poll_that_nobody_waits_for_leaves_its_records_to_the_next() {
+    let mut bench = fetcher();
+    let call = poll(&mut bench);
+    let sent = bench.next();
+    answer(&mut bench, &sent, 0, records(vec![batch(0, 2, 1)]));
+    let unseen = bench.result(call).unwrap();
+    bench.abandon(call, Some(unseen.clone()));
+    let call = poll(&mut bench);
+    assert_eq!(bench.result(call).as_ref(), Ok(&unseen));
+    bench.abandon(call, Some(unseen));
+    let assigned = bench.call(FetcherCommand::Assign(vec![("t".into(), 0, 1)]));
+    assert!(bench.result(assigned).is_ok());
+    let call = poll(&mut bench);
+    let sent = bench.next();
+    answer(&mut bench, &sent, 0, records(vec![batch(0, 2, 1)]));
+    assert_eq!(seen(&bench.result(call).unwrap()), [1], "assigned anew");
+}

@@ -582,3 +582,27 @@ fn closing_aborts_what_is_open() {
     let late = bench.call(ProducerCommand::BeginTransaction);
     assert_eq!(bench.result(late), Err(ClientError::Closed));
 }
+
+#[test]
+fn a_repeated_end_waits_for_the_one_under_way() {
+    for (command, epoch) in [
+        (ProducerCommand::CommitTransaction, 1),
+        (ProducerCommand::AbortTransaction, 1),
+    ] {
+        let mut bench = producer();
+        init(&mut bench, 7, 0);
+        begin(&mut bench);
+        send(&mut bench, 0, "a");
+        let sent = bench.next();
+        bench.answer(&sent, produced(&sent, ErrorCode::NONE, 0));
+        let first = bench.call(command.clone());
+        let sent = bench.next();
+        let second = bench.call(command);
+        assert!(matches!(
+            bench.result(first),
+            Err(ClientError::IllegalState(_))
+        ));
+        bench.answer(&sent, ended(7, epoch));
+        assert_eq!(bench.result(second), Ok(ProducerOutput::Done));
+    }
+}

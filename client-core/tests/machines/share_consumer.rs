@@ -76,6 +76,13 @@ pub(crate) fn member(mode: AcknowledgementMode) -> Bench<ShareConsumer> {
     bench
 }
 
+/// A session was lost, so the member asks at once whether it still is one, and is.
+fn stays(bench: &mut Bench<ShareConsumer>) {
+    let sent = bench.pass_until_sent();
+    assert_eq!(heartbeat(&sent).member_epoch, 3);
+    bench.answer(&sent, joined(3, &[0]));
+}
+
 pub(crate) fn poll(bench: &mut Bench<ShareConsumer>) -> CallId {
     bench.call(ShareCommand::Poll { timeout_ms: 2_000 })
 }
@@ -356,6 +363,7 @@ fn a_lost_session_is_opened_anew_and_its_acknowledgements_are_told() {
         bench.answer(&sent, refused(code));
         let told = polled(&mut bench, call);
         assert_eq!((told.refused[0].partition, told.refused[0].code), (0, code));
+        stays(&mut bench);
         poll(&mut bench);
         let sent = bench.next();
         let request = fetch(&sent);
@@ -382,9 +390,11 @@ fn a_broken_connection_loses_the_session_and_the_poll_goes_on() {
         [(0, ErrorCode::NETWORK_EXCEPTION)]
     );
     let call = poll(&mut bench);
+    stays(&mut bench);
     let sent = bench.pass_until_sent();
     assert_eq!(fetch(&sent).share_session_epoch, 0);
     bench.cut(sent.conn);
+    stays(&mut bench);
     let sent = bench.pass_until_sent();
     bench.answer(&sent, delivered(data(vec![batch(0, 1)], &[(0, 0)])));
     assert_eq!(offsets(&polled(&mut bench, call)), [0]);
@@ -403,6 +413,7 @@ fn a_moved_leader_is_looked_up_again() {
             ..Default::default()
         }),
     );
+    stays(&mut bench);
     assert!(bench.is_silent(), "it pauses");
     let sent = bench.pass_until_sent();
     let look_ups = bench
@@ -512,4 +523,33 @@ fn closing_does_not_wait_for_a_broker_that_is_gone() {
     let before = bench.now.mono;
     assert_eq!(bench.pass_until_done(close), Ok(ShareOutput::Done));
     assert_eq!(bench.now.mono.since(before).as_millis(), 5_000);
+}
+
+#[test]
+fn a_poll_that_nobody_waits_for_leaves_its_records_to_the_next() {
+    let mut bench = member(AcknowledgementMode::Implicit);
+    let call = poll(&mut bench);
+    let sent = bench.next();
+    bench.answer(&sent, delivered(data(vec![batch(0, 2)], &[(0, 1)])));
+    let unseen = polled(&mut bench, call);
+    bench.abandon(call, Some(ShareOutput::Polled(unseen)));
+    // What was not seen is not accepted.
+    let commit = bench.call(ShareCommand::CommitSync);
+    assert!(committed(&mut bench, commit).is_empty());
+    let call = poll(&mut bench);
+    assert_eq!(offsets(&polled(&mut bench, call)), [0, 1]);
+    bench.call(ShareCommand::CommitSync);
+    assert_eq!(acks(&bench.next()), [(0, 1, 1)]);
+}
+
+#[test]
+fn a_poll_that_is_given_up_makes_room_for_the_next() {
+    let mut bench = member(AcknowledgementMode::Implicit);
+    let call = poll(&mut bench);
+    let sent = bench.next();
+    bench.abandon(call, None);
+    bench.answer(&sent, delivered(data(vec![batch(0, 1)], &[(0, 0)])));
+    assert!(!bench.is_done(call));
+    let call = poll(&mut bench);
+    assert_eq!(offsets(&polled(&mut bench, call)), [0]);
 }

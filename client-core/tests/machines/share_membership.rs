@@ -4,9 +4,9 @@ use ackord_client_core::{
     AcknowledgementMode, ShareCommand, ShareConsumer, ShareConsumerConfig, ShareOutput,
 };
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::ShareGroupHeartbeatResponse;
+use ackord_proto::messages::{ShareFetchResponse, ShareGroupHeartbeatResponse};
 
-use crate::share_consumer::{consumer, heartbeat, joined, member, poll};
+use crate::share_consumer::{consumer, fetch, heartbeat, joined, member, poll};
 
 #[test]
 fn a_member_joins_with_its_own_id_and_keeps_its_heartbeat() {
@@ -99,4 +99,47 @@ fn a_group_that_refuses_fails_the_poll() {
         0,
         "it tries again"
     );
+}
+
+#[test]
+fn after_any_broken_connection_a_transactional_member_asks_before_it_fetches() {
+    let mut bench = consumer(AcknowledgementMode::Transactional);
+    bench.call(ShareCommand::Subscribe(vec!["t".into()]));
+    let sent = bench.next();
+    bench.answer(&sent, joined(3, &[0]));
+    // Nothing is under way, and no session is lost that was never opened.
+    bench.cut(sent.conn);
+    poll(&mut bench);
+    let sent = bench.pass_until_sent();
+    assert_eq!(heartbeat(&sent).member_epoch, 3);
+    let forgotten = ShareGroupHeartbeatResponse {
+        error_code: ErrorCode::UNKNOWN_MEMBER_ID,
+        ..Default::default()
+    };
+    bench.answer(&sent, forgotten);
+    let sent = bench.next();
+    assert_eq!(heartbeat(&sent).member_epoch, 0, "it joins again");
+    bench.answer(&sent, joined(4, &[0]));
+    fetch(&bench.next());
+}
+
+#[test]
+fn a_session_that_is_lost_twice_is_asked_about_twice() {
+    let mut bench = consumer(AcknowledgementMode::Transactional);
+    bench.call(ShareCommand::Subscribe(vec!["t".into()]));
+    let sent = bench.next();
+    bench.answer(&sent, joined(3, &[0]));
+    poll(&mut bench);
+    for _ in 0..3 {
+        let sent = bench.pass_until_sent();
+        assert_eq!(fetch(&sent).share_session_epoch, 0);
+        let lost = ShareFetchResponse {
+            error_code: ErrorCode::SHARE_SESSION_NOT_FOUND,
+            ..Default::default()
+        };
+        bench.answer(&sent, lost);
+        let sent = bench.pass_until_sent();
+        assert_eq!(heartbeat(&sent).member_epoch, 3);
+        bench.answer(&sent, joined(3, &[0]));
+    }
 }

@@ -3,11 +3,15 @@
 
 mod coordinator;
 mod delivery_ranges;
+mod each_partition;
 mod persister;
 mod records;
 mod stage;
 mod state;
 mod transaction;
+
+pub(crate) use each_partition::each_partition;
+pub(crate) use persister::PENDING;
 
 pub use coordinator::{ShareCoordinator, ShareCoordinatorConfig, ShareReply};
 pub use delivery_ranges::{Delivery, DeliveryRanges};

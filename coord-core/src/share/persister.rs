@@ -17,6 +17,7 @@ use ackord_proto::str::Str;
 
 use super::coordinator::{ShareCoordinator, ShareReply};
 use super::delivery_ranges::Delivery;
+use super::each_partition::each_partition;
 use super::records::{self, ShareUpdate};
 use super::state::{ShareKey, ShareState};
 use crate::outbox::Outbox;
@@ -241,24 +242,12 @@ impl ShareCoordinator {
         request: &InitializeShareGroupStateRequest,
         out: &mut Outbox<ShareReply>,
     ) -> InitializeShareGroupStateResponse {
-        let mut results = Vec::with_capacity(request.topics.len());
-        for topic in &request.topics {
-            let mut partitions = Vec::with_capacity(topic.partitions.len());
-            for data in &topic.partitions {
-                let key = key(&request.group_id, topic.topic_id, data.partition);
-                partitions.push(self.initialize_once(now, &key, data, out));
-            }
-            let topic_id = topic.topic_id;
-            results.push(initialize::InitializeStateResult {
-                topic_id,
-                partitions,
-                ..Default::default()
-            });
-        }
-        InitializeShareGroupStateResponse {
-            results,
-            ..Default::default()
-        }
+        each_partition!(
+            request,
+            InitializeShareGroupStateResponse,
+            initialize::InitializeStateResult,
+            |key, data| self.initialize_once(now, &key, data, out)
+        )
     }
 
     pub(super) fn read_all(
@@ -266,29 +255,17 @@ impl ShareCoordinator {
         request: &ReadShareGroupStateRequest,
     ) -> (ReadShareGroupStateResponse, Vec<PendingAck>) {
         let mut all_pending = Vec::new();
-        let mut results = Vec::with_capacity(request.topics.len());
-        for topic in &request.topics {
-            let mut partitions = Vec::with_capacity(topic.partitions.len());
-            for data in &topic.partitions {
-                let key = key(&request.group_id, topic.topic_id, data.partition);
+        let response = each_partition!(
+            request,
+            ReadShareGroupStateResponse,
+            read::ReadStateResult,
+            |key, data| {
                 let (result, pending) = self.read(&key, data);
-                partitions.push(result);
                 all_pending.extend(pending);
+                result
             }
-            let topic_id = topic.topic_id;
-            results.push(read::ReadStateResult {
-                topic_id,
-                partitions,
-                ..Default::default()
-            });
-        }
-        (
-            ReadShareGroupStateResponse {
-                results,
-                ..Default::default()
-            },
-            all_pending,
-        )
+        );
+        (response, all_pending)
     }
 
     pub(super) fn write_all(
@@ -297,24 +274,12 @@ impl ShareCoordinator {
         request: &WriteShareGroupStateRequest,
         out: &mut Outbox<ShareReply>,
     ) -> WriteShareGroupStateResponse {
-        let mut results = Vec::with_capacity(request.topics.len());
-        for topic in &request.topics {
-            let mut partitions = Vec::with_capacity(topic.partitions.len());
-            for data in &topic.partitions {
-                let key = key(&request.group_id, topic.topic_id, data.partition);
-                partitions.push(self.write_state(now, &key, data, out));
-            }
-            let topic_id = topic.topic_id;
-            results.push(write::WriteStateResult {
-                topic_id,
-                partitions,
-                ..Default::default()
-            });
-        }
-        WriteShareGroupStateResponse {
-            results,
-            ..Default::default()
-        }
+        each_partition!(
+            request,
+            WriteShareGroupStateResponse,
+            write::WriteStateResult,
+            |key, data| self.write_state(now, &key, data, out)
+        )
     }
 
     pub(super) fn delete_all(
@@ -322,24 +287,12 @@ impl ShareCoordinator {
         request: &DeleteShareGroupStateRequest,
         out: &mut Outbox<ShareReply>,
     ) -> DeleteShareGroupStateResponse {
-        let mut results = Vec::with_capacity(request.topics.len());
-        for topic in &request.topics {
-            let mut partitions = Vec::with_capacity(topic.partitions.len());
-            for data in &topic.partitions {
-                let key = key(&request.group_id, topic.topic_id, data.partition);
-                partitions.push(self.delete(&key, data.partition, out));
-            }
-            let topic_id = topic.topic_id;
-            results.push(delete::DeleteStateResult {
-                topic_id,
-                partitions,
-                ..Default::default()
-            });
-        }
-        DeleteShareGroupStateResponse {
-            results,
-            ..Default::default()
-        }
+        each_partition!(
+            request,
+            DeleteShareGroupStateResponse,
+            delete::DeleteStateResult,
+            |key, data| self.delete(&key, data.partition, out)
+        )
     }
 }
 
@@ -348,11 +301,3 @@ pub(crate) const PENDING: Refusal = (
     ErrorCode::INVALID_TXN_STATE,
     "a transaction holds records of this share partition; end it first",
 );
-
-fn key(group: &Str, topic: ackord_proto::uuid::Uuid, partition: i32) -> ShareKey {
-    ShareKey {
-        group: group.clone(),
-        topic,
-        partition,
-    }
-}

@@ -429,14 +429,15 @@ fn write_run(fields: &[Field], end: &TokenStream) -> TokenStream {
     let size = 1 + fields.iter().filter_map(Field::fixed_size).sum::<usize>();
     let add = fields.iter().map(|field| {
         let ident = &field.ident;
-        let add = quote!(::ackord_proto::wire::Fixed::add_to(&self.#ident, &mut run););
+        let add = quote!(::ackord_proto::wire::Fixed::add_to(&self.#ident, run););
         only_where_present(field, add)
     });
     quote! {
-        let mut run = ::ackord_proto::wire::Run::<#size>::new();
-        #(#add)*
-        #end
-        run.put(s);
+        s.put_run::<#size>(|run| {
+            #(#add)*
+            #end
+            ::core::result::Result::Ok(())
+        })?;
     }
 }
 

@@ -12,6 +12,7 @@ use crate::records::batch::{
 };
 use crate::records::compression::compress;
 use crate::records::control::ControlType;
+use crate::wire::Run;
 
 /// Puts records into one batch.
 #[derive(Clone, Debug)]
@@ -144,16 +145,21 @@ impl BatchBuilder {
         let timestamp_delta = timestamp.wrapping_sub(self.base_timestamp);
         let size = body_size(timestamp_delta, offset_delta, key, value, headers);
         let records = &mut self.batch;
-        reserve(records, HEADER_SIZE + size + 10);
+        reserve(records, HEADER_SIZE + size + HEAD);
         if records.is_empty() {
             records.resize(HEADER_SIZE, 0);
         }
-        put_varint(records, as_length(size));
-        records.push(0);
-        put_varint(records, timestamp_delta);
-        put_varint(records, i64::from(offset_delta));
-        put_nullable(records, key);
-        put_nullable(records, value);
+        put_head(records, |head| {
+            head.add_varint(as_length(size));
+            // The attributes.
+            head.add([0]);
+            head.add_varint(timestamp_delta);
+            head.add_varint(i64::from(offset_delta));
+            head.add_varint(length_or_null(key));
+        });
+        records.extend_from_slice(key.unwrap_or_default());
+        put_varint(records, length_or_null(value));
+        records.extend_from_slice(value.unwrap_or_default());
         put_varint(records, as_length(headers.len()));
         for (key, value) in headers {
             put_nullable(records, Some(key));
@@ -243,19 +249,42 @@ fn nullable_size(value: Option<&[u8]>) -> usize {
     }
 }
 
+fn length_or_null(value: Option<&[u8]>) -> i64 {
+    value.map_or(-1, |value| as_length(value.len()))
+}
+
+/// Room for length, attributes, timestamp, offset and the length of the key.
+const HEAD: usize = 32;
+
+/// Appends what stands before the key of a record, put together in its place.
+#[inline]
+fn put_head(buffer: &mut Vec<u8>, fill: impl FnOnce(&mut Run<'_, HEAD>)) {
+    let start = buffer.len();
+    buffer.extend_from_slice(&[0; HEAD]);
+    if let Some(room) = buffer.last_chunk_mut() {
+        let mut head = Run::new(room);
+        fill(&mut head);
+        let end = start + head.len();
+        buffer.truncate(end);
+    }
+}
+
 #[inline]
 fn put_varint(buffer: &mut Vec<u8>, value: i64) {
     let raw = zigzag(value);
-    // Most of them take one byte.
-    if let Ok(byte @ ..0x80) = u8::try_from(raw) {
-        return buffer.push(byte);
+    // Most of them take one byte or two.
+    match raw {
+        0..0x80 => buffer.push(raw as u8),
+        0x80..0x4000 => buffer.extend_from_slice(&[raw as u8 | 0x80, (raw >> 7) as u8]),
+        _ => {
+            let (bytes, length) = encode_varint(raw);
+            buffer.extend_from_slice(bytes.get(..length).unwrap_or_default());
+        }
     }
-    let (bytes, length) = encode_varint(raw);
-    buffer.extend_from_slice(bytes.get(..length).unwrap_or_default());
 }
 
 fn put_nullable(buffer: &mut Vec<u8>, value: Option<&[u8]>) {
-    put_varint(buffer, value.map_or(-1, |value| as_length(value.len())));
+    put_varint(buffer, length_or_null(value));
     buffer.extend_from_slice(value.unwrap_or_default());
 }
 

@@ -61,6 +61,11 @@ fn scripts_hold_on_tokio_over_loopback() {
     all_scripts_on("tokio", ackord_io_tokio::server::serve);
 }
 
+#[test]
+fn scripts_hold_on_async_std_over_loopback() {
+    all_scripts_on("async-std", ackord_io_async_std::server::serve);
+}
+
 /// What goes wrong at the last of the steps, in a world with records and a member.
 fn failure(steps: &str) -> String {
     let world = "# Planted\ntopic orders\ngroup g share.auto.offset.reset=earliest\n\

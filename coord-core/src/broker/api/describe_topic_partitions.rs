@@ -7,7 +7,6 @@ use ackord_proto::messages::describe_topic_partitions::{
 use ackord_proto::messages::{DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse};
 use ackord_proto::str::Str;
 use alloc::collections::BTreeSet;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::super::Broker;

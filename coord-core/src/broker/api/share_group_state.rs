@@ -11,23 +11,29 @@ use ackord_proto::messages::{
     write_share_group_state as write,
 };
 use ackord_proto::str::Str;
-use ackord_proto::uuid::Uuid;
 
 use super::super::Broker;
 use super::super::journal::later;
 use crate::group::state_partition_for;
 use crate::metadata::SHARE_STATE_TOPIC;
 use crate::outbox::Outbox;
-use crate::share::{ShareCoordinator, ShareKey, ShareReply};
+use crate::share::{PENDING, ShareCoordinator, ShareKey, ShareReply, each_partition};
 
 /// A Kafka code and what to do about it.
 type Refusal = (ErrorCode, &'static str);
 
-/// Who holds something of a share partition decides its fate, nobody else (KIP-1289).
-const PENDING: Refusal = (
-    ErrorCode::INVALID_TXN_STATE,
-    "a transaction holds records of this share partition; end it first",
-);
+/// The answer for a partition that nothing was done to.
+macro_rules! refused {
+    ($api:ident, $data:expr, $refusal:expr) => {{
+        let (error_code, why) = $refusal;
+        $api::PartitionResult {
+            partition: $data.partition,
+            error_code,
+            error_message: Some(Str::from(why)),
+            ..Default::default()
+        }
+    }};
+}
 
 /// What a request does to a share partition.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,31 +49,17 @@ impl Broker {
         request: InitializeShareGroupStateRequest,
     ) {
         let mut gate = None;
-        let mut response = InitializeShareGroupStateResponse::default();
-        for topic in &request.topics {
-            let mut result = initialize::InitializeStateResult {
-                topic_id: topic.topic_id,
-                ..Default::default()
-            };
-            for data in &topic.partitions {
-                let key = share_key(&request.group_id, topic.topic_id, data.partition);
-                let done =
-                    self.on_share_state(&key, Access::Changes, &mut gate, |sgc, now, out| {
-                        sgc.initialize(now, &key, data, out)
-                    });
-                result
-                    .partitions
-                    .push(
-                        done.unwrap_or_else(|(error_code, why)| initialize::PartitionResult {
-                            partition: data.partition,
-                            error_code,
-                            error_message: Some(Str::from(why)),
-                            ..Default::default()
-                        }),
-                    );
+        let response = each_partition!(
+            request,
+            InitializeShareGroupStateResponse,
+            initialize::InitializeStateResult,
+            |key, data| {
+                self.on_share_state(&key, Access::Changes, &mut gate, |sgc, now, out| {
+                    sgc.initialize(now, &key, data, out)
+                })
+                .unwrap_or_else(|refusal| refused!(initialize, data, refusal))
             }
-            response.results.push(result);
-        }
+        );
         self.respond(slot, response, gate);
     }
 
@@ -77,30 +69,17 @@ impl Broker {
         request: ReadShareGroupStateRequest,
     ) {
         let mut gate = None;
-        let mut response = ReadShareGroupStateResponse::default();
-        for topic in &request.topics {
-            let mut result = read::ReadStateResult {
-                topic_id: topic.topic_id,
-                ..Default::default()
-            };
-            for data in &topic.partitions {
-                let key = share_key(&request.group_id, topic.topic_id, data.partition);
-                let done = self.on_share_state(&key, Access::Reads, &mut gate, |sgc, _, _| {
+        let response = each_partition!(
+            request,
+            ReadShareGroupStateResponse,
+            read::ReadStateResult,
+            |key, data| {
+                self.on_share_state(&key, Access::Reads, &mut gate, |sgc, _, _| {
                     sgc.read(&key, data).0
-                });
-                result
-                    .partitions
-                    .push(
-                        done.unwrap_or_else(|(error_code, why)| read::PartitionResult {
-                            partition: data.partition,
-                            error_code,
-                            error_message: Some(Str::from(why)),
-                            ..Default::default()
-                        }),
-                    );
+                })
+                .unwrap_or_else(|refusal| refused!(read, data, refusal))
             }
-            response.results.push(result);
-        }
+        );
         self.respond(slot, response, gate);
     }
 
@@ -110,31 +89,17 @@ impl Broker {
         request: WriteShareGroupStateRequest,
     ) {
         let mut gate = None;
-        let mut response = WriteShareGroupStateResponse::default();
-        for topic in &request.topics {
-            let mut result = write::WriteStateResult {
-                topic_id: topic.topic_id,
-                ..Default::default()
-            };
-            for data in &topic.partitions {
-                let key = share_key(&request.group_id, topic.topic_id, data.partition);
-                let done =
-                    self.on_share_state(&key, Access::Changes, &mut gate, |sgc, now, out| {
-                        sgc.write_state(now, &key, data, out)
-                    });
-                result
-                    .partitions
-                    .push(
-                        done.unwrap_or_else(|(error_code, why)| write::PartitionResult {
-                            partition: data.partition,
-                            error_code,
-                            error_message: Some(Str::from(why)),
-                            ..Default::default()
-                        }),
-                    );
+        let response = each_partition!(
+            request,
+            WriteShareGroupStateResponse,
+            write::WriteStateResult,
+            |key, data| {
+                self.on_share_state(&key, Access::Changes, &mut gate, |sgc, now, out| {
+                    sgc.write_state(now, &key, data, out)
+                })
+                .unwrap_or_else(|refusal| refused!(write, data, refusal))
             }
-            response.results.push(result);
-        }
+        );
         self.respond(slot, response, gate);
     }
 
@@ -144,30 +109,17 @@ impl Broker {
         request: DeleteShareGroupStateRequest,
     ) {
         let mut gate = None;
-        let mut response = DeleteShareGroupStateResponse::default();
-        for topic in &request.topics {
-            let mut result = delete::DeleteStateResult {
-                topic_id: topic.topic_id,
-                ..Default::default()
-            };
-            for data in &topic.partitions {
-                let key = share_key(&request.group_id, topic.topic_id, data.partition);
-                let done = self.on_share_state(&key, Access::Changes, &mut gate, |sgc, _, out| {
+        let response = each_partition!(
+            request,
+            DeleteShareGroupStateResponse,
+            delete::DeleteStateResult,
+            |key, data| {
+                self.on_share_state(&key, Access::Changes, &mut gate, |sgc, _, out| {
                     sgc.delete(&key, data.partition, out)
-                });
-                result
-                    .partitions
-                    .push(
-                        done.unwrap_or_else(|(error_code, why)| delete::PartitionResult {
-                            partition: data.partition,
-                            error_code,
-                            error_message: Some(Str::from(why)),
-                            ..Default::default()
-                        }),
-                    );
+                })
+                .unwrap_or_else(|refusal| refused!(delete, data, refusal))
             }
-            response.results.push(result);
-        }
+        );
         self.respond(slot, response, gate);
     }
 
@@ -225,13 +177,5 @@ impl Broker {
             return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why));
         }
         Ok(())
-    }
-}
-
-fn share_key(group: &Str, topic: Uuid, partition: i32) -> ShareKey {
-    ShareKey {
-        group: group.clone(),
-        topic,
-        partition,
     }
 }

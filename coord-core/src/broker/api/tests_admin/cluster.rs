@@ -182,8 +182,8 @@ fn metadata_names_this_node_as_leader_of_everything() {
         let partition = topic.partitions.last().unwrap();
         assert_eq!((partition.partition_index, partition.leader_id), (1, 5));
         assert_eq!(
-            (&partition.replica_nodes, &partition.isr_nodes),
-            (&vec![5], &vec![5])
+            (&partition.replica_nodes[..], &partition.isr_nodes[..]),
+            (&[5][..], &[5][..])
         );
         if version >= 10 {
             assert_eq!(topic.topic_id, id);

@@ -1,23 +1,30 @@
 //! The admin client.
 
-use ackord_client_core as core;
-use ackord_client_core::{
-    AdminCommand, AdminConfig, AdminOutput, ClientError, ConfigResource, Isolation, ItemResult,
-    NewTopic, OffsetSpec, TopicDescription,
-};
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
 use ackord_proto::str::Str;
 
 use super::ANOTHER;
-use super::driver::{Handle, random_seed};
+use super::clock::random_seed;
+use super::handle::Handle;
+use super::runtime::Runtime;
+use crate::{
+    AdminCommand, AdminConfig, AdminOutput, ClientError, ConfigResource, Isolation, ItemResult,
+    NewTopic, OffsetSpec, TopicDescription,
+};
 
 /// Topics, configs and offsets.
 #[derive(Debug)]
-pub struct Admin(Handle<core::Admin>);
+pub struct Admin<R>(Handle<crate::Admin>, PhantomData<fn() -> R>);
 
-impl Admin {
+impl<R: Runtime> Admin<R> {
     /// Starts its task on the current runtime.
     pub fn new(config: AdminConfig) -> Self {
-        Admin(Handle::new(core::Admin::new(config, random_seed())))
+        Admin(
+            Handle::new::<R>(crate::Admin::new(config, random_seed())),
+            PhantomData,
+        )
     }
 
     async fn items(&self, command: AdminCommand) -> Result<Vec<ItemResult>, ClientError> {

@@ -1,15 +1,19 @@
 //! The transactional producer, and the acknowledger that is one without records.
 
-use ackord_client_core as core;
-use ackord_client_core::{
-    ClientError, ProducerCommand, ProducerConfig, ProducerOutput, RecordHeader,
-    ShareAcknowledgements, ShareGroupMetadata,
-};
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
 use ackord_proto::str::Str;
 use bytes::Bytes;
 
 use super::ANOTHER;
-use super::driver::{Handle, random_seed};
+use super::clock::random_seed;
+use super::handle::Handle;
+use super::runtime::Runtime;
+use crate::{
+    ClientError, ProducerCommand, ProducerConfig, ProducerOutput, RecordHeader,
+    ShareAcknowledgements, ShareGroupMetadata,
+};
 
 /// A record to send.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,12 +52,15 @@ pub struct RecordMetadata {
 
 /// The transactional producer; errors say what to do next.
 #[derive(Debug)]
-pub struct Producer(Handle<core::Producer>);
+pub struct Producer<R>(Handle<crate::Producer>, PhantomData<fn() -> R>);
 
-impl Producer {
+impl<R: Runtime> Producer<R> {
     /// Starts its task on the current runtime.
     pub fn new(config: ProducerConfig) -> Self {
-        Producer(Handle::new(core::Producer::new(config, random_seed())))
+        Producer(
+            Handle::new::<R>(crate::Producer::new(config, random_seed())),
+            PhantomData,
+        )
     }
 
     /// See [`ProducerCommand::InitTransactions`].
@@ -76,7 +83,7 @@ impl Producer {
     pub fn send(
         &self,
         record: ProducerRecord,
-    ) -> impl Future<Output = Result<RecordMetadata, ClientError>> + Send + use<> {
+    ) -> impl Future<Output = Result<RecordMetadata, ClientError>> + Send + use<R> {
         let ProducerRecord {
             topic,
             partition,
@@ -144,9 +151,9 @@ impl Producer {
 /// Acknowledges records of a share group in transactions of their own, for applications whose output
 /// goes elsewhere (KIP-1289).
 #[derive(Debug)]
-pub struct TransactionalShareAcknowledger(Producer);
+pub struct TransactionalShareAcknowledger<R>(Producer<R>);
 
-impl TransactionalShareAcknowledger {
+impl<R: Runtime> TransactionalShareAcknowledger<R> {
     /// Starts its task on the current runtime.
     pub fn new(config: ProducerConfig) -> Self {
         TransactionalShareAcknowledger(Producer::new(config))

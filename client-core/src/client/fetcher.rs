@@ -1,22 +1,28 @@
 //! The plain reader.
 
+use alloc::vec::Vec;
+use core::marker::PhantomData;
 use std::time::Duration;
 
-use ackord_client_core as core;
-use ackord_client_core::{ClientError, FetchedRecords, FetcherCommand, FetcherConfig};
 use ackord_proto::str::Str;
 
-use super::driver::{Handle, random_seed};
+use super::clock::random_seed;
+use super::handle::Handle;
 use super::millis;
+use super::runtime::Runtime;
+use crate::{ClientError, FetchedRecords, FetcherCommand, FetcherConfig};
 
 /// A plain reader of assigned partitions.
 #[derive(Debug)]
-pub struct Fetcher(Handle<core::Fetcher>);
+pub struct Fetcher<R>(Handle<crate::Fetcher>, PhantomData<fn() -> R>);
 
-impl Fetcher {
+impl<R: Runtime> Fetcher<R> {
     /// Starts its task on the current runtime.
     pub fn new(config: FetcherConfig) -> Self {
-        Fetcher(Handle::new(core::Fetcher::new(config, random_seed())))
+        Fetcher(
+            Handle::new::<R>(crate::Fetcher::new(config, random_seed())),
+            PhantomData,
+        )
     }
 
     /// Topics, partitions and the offsets to begin with.
@@ -27,10 +33,10 @@ impl Fetcher {
             .map(|_| ())
     }
 
-    /// See [`FetcherCommand::Poll`].
+    /// See [`FetcherCommand::Poll`]. Dropping the future leaves the records to the next poll.
     pub async fn poll(&self, timeout: Duration) -> Result<FetchedRecords, ClientError> {
         self.0
-            .call(FetcherCommand::Poll {
+            .revocable(FetcherCommand::Poll {
                 timeout_ms: millis(timeout),
             })
             .await

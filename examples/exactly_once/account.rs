@@ -1,0 +1,104 @@
+//! What was done, and what came out.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use ackord_client_core::client::{Fetcher, Runtime};
+use ackord_client_core::{FetcherConfig, Isolation};
+
+use super::copy::Copy;
+use super::options::Options;
+use super::progress::Progress;
+
+/// How long a complete output is watched for what must not come.
+const AFTERMATH: Duration = Duration::from_secs(3);
+
+/// How often each value is in the output.
+pub(super) type Copies = BTreeMap<Vec<u8>, u64>;
+
+/// What the workers have done so far.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    read: AtomicU64,
+    committed: AtomicU64,
+    aborted: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl Tally {
+    pub(super) fn read(&self, records: u64) {
+        self.read.fetch_add(records, Ordering::Relaxed);
+    }
+
+    pub(super) fn committed(&self, records: u64) {
+        self.committed.fetch_add(records, Ordering::Relaxed);
+    }
+
+    pub(super) fn aborted(&self) {
+        self.aborted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn dropped(&self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+/// Reads the committed output until it is complete, and a moment longer.
+pub(super) async fn watch<R: Runtime>(copy: &Copy<R>) -> Result<Copies, String> {
+    let options = copy.options();
+    let mut config = FetcherConfig::new(copy.bootstrap());
+    config.isolation = Isolation::ReadCommitted;
+    let fetcher = Fetcher::<R>::new(config);
+    let parts = (0..options.partitions).map(|index| (options.output().into(), index, 0));
+    let assigned = fetcher.assign(parts.collect()).await;
+    assigned.map_err(|error| format!("assigning: {error}"))?;
+    let mut copies = Copies::new();
+    let mut progress = Progress::new(options.records);
+    let started = Instant::now();
+    let mut complete_since = None;
+    loop {
+        match fetcher.poll(Duration::from_millis(500)).await {
+            Ok(fetched) => {
+                for record in fetched.records {
+                    let value = record.value.unwrap_or_default();
+                    *copies.entry(value.to_vec()).or_default() += 1;
+                }
+            }
+            Err(error) => progress.note(&format!("reading the output: {error}")),
+        }
+        progress.show(copies.len() as u64, get(&copy.tally().aborted));
+        if copies.len() as u64 >= options.records {
+            let since = *complete_since.get_or_insert_with(Instant::now);
+            if since.elapsed() > AFTERMATH {
+                break;
+            }
+        }
+        if started.elapsed() > Duration::from_secs(options.limit) {
+            progress.note(&format!("not complete after {} s", options.limit));
+            break;
+        }
+    }
+    progress.end();
+    Ok(copies)
+}
+
+/// Prints the account; true where it is clean.
+pub(super) fn print(options: &Options, tally: &Tally, copies: &Copies) -> bool {
+    let wanted = (0..options.records).map(|number| number.to_string().into_bytes());
+    let lost = wanted.filter(|value| !copies.contains_key(value)).count();
+    let doubled: u64 = copies.values().map(|count| count - 1).sum();
+    println!(
+        "read {}, committed {}, aborted transactions {}, dropped workers {}",
+        get(&tally.read),
+        get(&tally.committed),
+        get(&tally.aborted),
+        get(&tally.dropped),
+    );
+    println!("output {}, lost {lost}, doubled {doubled}", copies.len());
+    lost == 0 && doubled == 0
+}

@@ -1,0 +1,18 @@
+//! Copies a topic exactly once while things go wrong, on async-std.
+//!
+//! ```text
+//! cargo run --release -p ackord-io-async-std --example exactly_once_async_std
+//! cargo run --release -p ackord-io-async-std --example exactly_once_async_std -- --against 127.0.0.1:9092
+//! ```
+
+#[path = "../../examples/exactly_once/mod.rs"]
+mod exactly_once;
+
+use std::process::ExitCode;
+
+use ackord_io_async_std::client::AsyncStd;
+use ackord_io_async_std::server::serve;
+
+fn main() -> ExitCode {
+    exactly_once::main::<AsyncStd>(|run| async_std::task::block_on(run.until_done()), serve)
+}

@@ -1,0 +1,31 @@
+//! The client on async-std against the broker itself.
+
+#[path = "../../client-core/tests/broker/mod.rs"]
+mod broker;
+
+use ackord_io_async_std::client::AsyncStd;
+
+const BROKER: &str = env!("CARGO_BIN_EXE_ackord-async-std");
+
+macro_rules! cases {
+    ($($case:ident($($program:expr)?);)*) => {
+        $(
+            #[test]
+            fn $case() {
+                async_std::task::block_on(broker::$case::<AsyncStd>($($program)?));
+            }
+        )*
+    };
+}
+
+cases! {
+    a_client_of_nobody_ends_in_time();
+    a_dropped_commit_still_commits(BROKER);
+    a_second_producer_fences_the_first(BROKER);
+    a_worker_that_aborts_every_third_time_copies_each_record_once(BROKER);
+    an_acknowledger_without_output(BROKER);
+    an_explicit_consumer_accepts_releases_and_rejects(BROKER);
+    dropped_polls_lose_nothing(BROKER);
+    results_of_acknowledgements_are_told(BROKER);
+    the_stream_of_an_implicit_consumer(BROKER);
+}

@@ -1,8 +1,9 @@
 //! What machines ask of a store, and what it answers.
 //!
 //! A store keeps *logs*. A log is a list of batches, each stored under its base offset. The store
-//! gives every [`StorageOp`] exactly one [`Completion`], and completes the operations of one log in
-//! the order in which it got them. `Done` for an append means durable.
+//! gives every [`StorageOp`] exactly one [`Completion`]. Changes of one log complete in the order in
+//! which the store got them; a read sees every change before it and completes after them, and later
+//! changes may overtake it. `Done` for an append means durable.
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -98,7 +98,7 @@ fn tables(path: &Path) -> Vec<PathBuf> {
 type Check = fn(&Row<'_>) -> Verdict;
 
 /// How the first lines of the tables begin, and what checks a row.
-const TABLES: [(&str, Check); 13] = [
+const TABLES: [(&str, Check); 14] = [
     (
         "api_key\tapi_name\tversion\tkind\tstability\tvariant",
         messages::message,
@@ -115,6 +115,7 @@ const TABLES: [(&str, Check); 13] = [
         "api_key\tapi_name\tversion\trequest_header",
         headers::versions,
     ),
+    ("api_key\tapi_name\tversions\tunstable", headers::counts),
     ("header\theader_version\tvariant", headers::bytes),
     (
         "name\tapi_key\tapi_name\tversion\tkind\theader_version",

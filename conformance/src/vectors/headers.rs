@@ -97,6 +97,25 @@ pub(super) fn versions(row: &Row<'_>) -> Verdict {
     }
 }
 
+/// The versions of each API, in one line.
+pub(super) fn counts(row: &Row<'_>) -> Verdict {
+    let Some(key) = ApiKey::from_key(row.number("api_key")?) else {
+        return Ok(None);
+    };
+    let versions = key.versions();
+    let ours = format!("{}-{}", versions.start(), versions.end());
+    let unstable = row.cell("unstable");
+    if key.name() != row.cell("api_name") || ours != row.cell("versions") {
+        return Err(format!("{} {ours} here", key.name()));
+    }
+    let announced = key.announced_versions().end() == versions.end();
+    if announced == unstable.is_empty() {
+        Ok(Some(()))
+    } else {
+        Err("unstable versions are announced otherwise".to_owned())
+    }
+}
+
 /// A header alone, in a version that the table names.
 pub(super) fn bytes(row: &Row<'_>) -> Verdict {
     let (version, bytes) = (row.number("header_version")?, row.bytes("hex")?);

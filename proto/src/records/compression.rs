@@ -124,13 +124,24 @@ mod codecs {
         read_all(FrameDecoder::new(frame), limit, "lz4")
     }
 
-    /// The whole frame at the front of these bytes: the decoder would not miss its end.
+    /// What an lz4 frame begins with.
+    const LZ4: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+    /// Version 1, independent blocks, no dictionary: the flags that Kafka insists on, and where
+    /// they stand.
+    const LZ4_FLAGS: u8 = 0x60;
+    const LZ4_FLAGS_MASK: u8 = 0xe3;
+
+    /// The whole frame at the front of these bytes: the decoder would not miss its end, and would
+    /// take older forms with larger blocks.
     fn lz4_frame(packed: &[u8]) -> Option<&[u8]> {
-        let [_, _, _, _, flags, ..] = *packed.first_chunk::<7>()?;
+        let flags = *packed.strip_prefix(&LZ4)?.first()?;
+        if flags & LZ4_FLAGS_MASK != LZ4_FLAGS {
+            return None;
+        }
         let field = |bit: u8, size: usize| if flags & bit == 0 { 0 } else { size };
         let (block_checksum, content_checksum) = (field(0x10, 4), field(0x04, 4));
-        // Magic, flags, block size, content size, dictionary, checksum of the header.
-        let mut at = 4 + 2 + field(0x08, 8) + field(0x01, 4) + 1;
+        // Magic, flags, block size, content size, checksum of the header.
+        let mut at = 4 + 2 + field(0x08, 8) + 1;
         loop {
             let size = u32::from_le_bytes(*packed.get(at..)?.first_chunk()?);
             at += 4;

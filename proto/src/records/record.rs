@@ -201,7 +201,7 @@ impl RecordIter {
     ///
     /// # Errors
     /// What is wrong with the header; for compressed batches also as
-    /// [`decompress`](crate::records::decompress).
+    /// [`decompress`].
     pub fn within(batch: &Bytes, limit: usize) -> Result<Self, RecordsError> {
         let header = BatchHeader::parse(batch)?;
         let BatchHeader {

@@ -66,7 +66,25 @@ def main(vectors, corpus):
         seed("request", bytes.fromhex(row["hex"]))
     for table in ("batches", "record-sets", "corrupt-batches"):
         for row in rows(vectors / f"{table}.tsv.gz"):
-            seed("batch", bytes.fromhex(row["hex"]))
+            batch = bytes.fromhex(row["hex"])
+            seed("batch", batch)
+            if len(batch) > 61 and table == "batches":
+                seed("records", bytes([batch[22] & 7]) + batch[61:])
+    topics = {"__consumer_offsets": 5, "__share_group_state": 6, "__transaction_state": 7}
+    for row in rows(vectors / "coordinator-records.tsv.gz"):
+        key = bytes.fromhex(row["key_hex"])
+        if row["value_hex"] != "null" and len(key) < 256:
+            value = bytes.fromhex(row["value_hex"])
+            seed("records", bytes([topics[row["topic"]], len(key)]) + key + value)
+    structures = {
+        "ConsumerProtocolSubscription": 8,
+        "ConsumerProtocolAssignment": 9,
+        "DefaultPrincipalData": 10,
+        "AbortedTxn": 11,
+    }
+    for row in rows(vectors / "embedded.tsv.gz"):
+        if row["name"] in structures:
+            seed("records", bytes([structures[row["name"]]]) + bytes.fromhex(row["hex"]))
     print(f"{count} seeds")
 
 

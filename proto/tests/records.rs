@@ -311,6 +311,24 @@ fn snappy_may_come_without_a_frame() {
 }
 
 #[test]
+fn lz4_frames_that_kafka_cannot_read_are_refused() {
+    let good = compress(Compression::Lz4, b"some records").unwrap();
+    let with = |at: usize, value: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = value;
+        decompress(Compression::Lz4, &bytes.into(), 100)
+    };
+    assert_eq!(with(0, good[0]).unwrap(), "some records");
+    let bad = Err(RecordsError::BadCompression("lz4"));
+    // The magic of the form before frames, version 2, blocks that depend on each other, a
+    // dictionary.
+    assert_eq!(with(0, 0x02), bad);
+    for flag in [0x80, 0x20, 0x01] {
+        assert_eq!(with(4, good[4] ^ flag), bad, "{flag:#x}");
+    }
+}
+
+#[test]
 fn a_batch_of_another_codec_is_refused_when_it_is_checked() {
     let error = validate_for_append(&patched(21, &[0, 0x14])).unwrap_err();
     assert_eq!(error, RecordsError::BadCompression("zstd"));

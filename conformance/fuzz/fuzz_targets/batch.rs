@@ -2,10 +2,10 @@
 //! since chance never finds one.
 #![no_main]
 
-use ackord_fuzz::bounded;
+use ackord_fuzz::{CODEC, UNPACKED, bounded_beyond};
 use ackord_proto::records::{
-    BatchHeader, BatchIter, Compression, ControlRecord, RecordIter, crc32c, reassign,
-    validate_for_append, verify_crc,
+    BatchHeader, BatchIter, ControlRecord, RecordIter, crc32c, reassign,
+    validate_for_append_within, verify_crc,
 };
 use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +16,7 @@ const CHECKED: usize = 21;
 
 fuzz_target!(|data: &[u8]| {
     let bytes = Bytes::copy_from_slice(data);
-    bounded(data.len(), || {
+    bounded_beyond(CODEC, data.len(), || {
         for batch in BatchIter::new(bytes) {
             let Ok(batch) = batch else {
                 break;
@@ -29,15 +29,15 @@ fuzz_target!(|data: &[u8]| {
 
 fn check(batch: &Bytes) {
     read(batch);
-    let Ok(header) = validate_for_append(batch) else {
+    let Ok(header) = validate_for_append_within(batch, UNPACKED) else {
         return;
     };
     assert_eq!(verify_crc(batch), Ok(()));
-    if header.compression() == Compression::None {
-        let records: Result<Vec<_>, _> = RecordIter::new(batch).expect("valid").collect();
-        let count = records.expect("valid records").len();
-        assert_eq!(Ok(count), usize::try_from(header.record_count));
-    }
+    let records = RecordIter::within(batch, UNPACKED).expect("valid");
+    let count = records
+        .map(|record| record.expect("a valid record"))
+        .count();
+    assert_eq!(Ok(count), usize::try_from(header.record_count));
     let moved = Bytes::from(reassign(batch, 77, 5).concat());
     let header = BatchHeader::parse(&moved).expect("still a batch");
     assert_eq!((header.base_offset, header.partition_leader_epoch), (77, 5));
@@ -46,7 +46,7 @@ fn check(batch: &Bytes) {
 
 /// Reads what can be read, whatever it says.
 fn read(batch: &Bytes) {
-    let Ok(records) = RecordIter::new(batch) else {
+    let Ok(records) = RecordIter::within(batch, UNPACKED) else {
         return;
     };
     for record in records {

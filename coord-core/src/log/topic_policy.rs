@@ -12,8 +12,8 @@ use super::partition_log::LogConfig;
 /// A record without a timestamp.
 const NO_TIMESTAMP: i64 = -1;
 
-/// Checks a batch whose bytes have been validated. Records of a compressed batch are judged by its
-/// header alone.
+/// Checks a batch whose bytes have been validated. Where its header shows that all time stamps are
+/// in range, no record is looked at for them.
 pub(super) fn check(
     config: &LogConfig,
     now: WallTime,

@@ -3,7 +3,6 @@
 use ackord_bench_codec::allocations::count;
 use ackord_bench_codec::{decode, encode, samples};
 use ackord_proto::Message;
-use ackord_proto::messages::*;
 use ackord_proto::records::{RecordIter, validate_for_append};
 use bytes::Bytes;
 

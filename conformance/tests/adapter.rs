@@ -12,23 +12,6 @@ use ackord_server::Host;
 
 type Serve = fn(TcpListener, Host) -> io::Result<()>;
 
-/// A core in the host that both adapters share.
-struct Hosted<C>(C);
-
-impl<C: Core + Send + 'static> ackord_server::Core for Hosted<C> {
-    fn handle(&mut self, now: Now, input: Input) -> Result<(), ApiMisuse> {
-        self.0.handle(now, input)
-    }
-
-    fn poll_effect(&mut self) -> Option<Effect> {
-        self.0.poll_effect()
-    }
-
-    fn next_deadline(&self) -> Option<Deadline> {
-        self.0.next_deadline()
-    }
-}
-
 fn check(serve: Serve, fault: Option<Fault>) -> Vec<Breach> {
     adapter::check(move |listener, probe| {
         let args = [
@@ -46,7 +29,7 @@ fn check(serve: Serve, fault: Option<Fault>) -> Vec<Breach> {
         };
         ackord_server::run(
             args.map(Into::into),
-            |_| Ok(Hosted(core)),
+            |_| Ok(core),
             |_, host| serve(listener, host),
         );
     })

@@ -1,26 +1,9 @@
 //! The broker as the core of the host.
 
-use ackord_coord_core::contract::{Effect, Input};
 use ackord_coord_core::{Broker, BrokerConfig};
-use ackord_machine::{ApiMisuse, Deadline, Now};
 
-use crate::core::Core;
 use crate::settings::Settings;
 use crate::start::Startup;
-
-impl Core for Broker {
-    fn handle(&mut self, now: Now, input: Input) -> Result<(), ApiMisuse> {
-        Broker::handle(self, now, input)
-    }
-
-    fn poll_effect(&mut self) -> Option<Effect> {
-        Broker::poll_effect(self)
-    }
-
-    fn next_deadline(&self) -> Option<Deadline> {
-        Broker::next_deadline(self)
-    }
-}
 
 /// The core of both servers, for [`run`](crate::run).
 ///

@@ -4,11 +4,11 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ackord_coord_core::adapter::Core;
 use ackord_coord_core::contract::{AdminCommand, Event, Input};
 use ackord_machine::{Deadline, DeadlineReason, MonoTime, Now};
 
 use crate::clock::Clock;
-use crate::core::Core;
 use crate::host::Shared;
 use crate::inbox::Item;
 use crate::phase::Phase;
@@ -46,7 +46,7 @@ enum Course {
     Ended(Result<(), String>),
 }
 
-impl<C: Core> CoreThread<C> {
+impl<C: Core + Send + 'static> CoreThread<C> {
     pub(crate) fn new(core: C, clock: Clock, router: Router, shared: Arc<Shared>) -> Self {
         CoreThread {
             core,

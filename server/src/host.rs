@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use ackord_coord_core::adapter::Core;
 use ackord_coord_core::contract::{ConnId, Input};
 use ackord_log_store::{LogStore, StoreEvent};
 use ackord_machine::{Limits, Now};
 
 use crate::clock::Clock;
 use crate::connection::Connection;
-use crate::core::Core;
 use crate::core_thread::CoreThread;
 use crate::flags::Durability;
 use crate::inbox::{Inbox, Item};
@@ -60,7 +60,7 @@ impl Host {
     /// # Errors
     ///
     /// [`StartError`], whose text is meant for the operator.
-    pub fn start<C: Core>(
+    pub fn start<C: Core + Send + 'static>(
         dir: &Path,
         durability: Durability,
         limits: &Limits,
@@ -75,7 +75,7 @@ impl Host {
     /// # Errors
     ///
     /// [`StartError`], whose text is meant for the operator.
-    pub fn start_at<C: Core>(
+    pub fn start_at<C: Core + Send + 'static>(
         clock: Clock,
         dir: &Path,
         durability: Durability,

@@ -18,7 +18,6 @@ mod address;
 mod broker;
 mod clock;
 mod connection;
-mod core;
 mod core_thread;
 mod flags;
 mod host;
@@ -36,7 +35,7 @@ mod signals;
 mod start;
 
 pub use self::broker::broker;
-pub use self::core::Core;
+pub use ackord_coord_core::adapter::Core;
 pub use address::{Address, AddressError};
 pub use clock::Clock;
 pub use connection::{Connection, Stream};

@@ -7,10 +7,10 @@ use std::fmt;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use ackord_coord_core::adapter::Core;
 use ackord_coord_core::contract::{ConnId, Effect, Input};
 use ackord_machine::{MonoTime, Now};
 
-use crate::core::Core;
 use crate::host::Host;
 use crate::inbox::Item;
 
@@ -75,7 +75,7 @@ impl Host {
     /// Waits until nothing is under way any more, turns the clock, waits again, and looks into the
     /// core. `None` where the host has no [manual clock](crate::Clock::manual), has ended, has a
     /// core of another type, or comes to no rest. For tests.
-    pub fn errand<C: Core, T: Send + 'static>(
+    pub fn errand<C: Core + Send + 'static, T: Send + 'static>(
         &self,
         errand: Errand,
         look: impl FnOnce(&C, Rest) -> T + Send + 'static,

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use ackord_coord_core::adapter::Core;
+
 use crate::address::Address;
-use crate::core::Core;
 use crate::flags::Cli;
 use crate::host::Host;
 use crate::logging::{Level, Logger};
@@ -19,7 +20,7 @@ use crate::start::{StartError, Startup, seed};
 /// Runs a server: `make` gives the core, `serve` accepts and serves connections on the runtime of
 /// the adapter until [`Host::finished`]. Bad flags end the process with 2; what hinders the start
 /// is a sentence on standard error and 1.
-pub fn run<C: Core>(
+pub fn run<C: Core + Send + 'static>(
     args: impl IntoIterator<Item = OsString>,
     make: impl FnOnce(Startup) -> Result<C, String>,
     serve: impl FnOnce(TcpListener, Host) -> io::Result<()>,
@@ -60,7 +61,7 @@ pub fn run<C: Core>(
     }
 }
 
-fn start<C: Core>(
+fn start<C: Core + Send + 'static>(
     settings: &Settings,
     logger: Logger,
     make: impl FnOnce(Startup) -> Result<C, String>,

@@ -4,17 +4,14 @@ use alloc::vec::Vec;
 
 use ackord_machine::{LogId, OpId};
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::share_acknowledge::{
-    AcknowledgementBatch, PartitionData, ShareAcknowledgeTopicResponse,
-};
+use ackord_proto::messages::share_acknowledge::{PartitionData, ShareAcknowledgeTopicResponse};
 use ackord_proto::messages::{ShareAcknowledgeRequest, ShareAcknowledgeResponse};
 use ackord_proto::str::Str;
-use ackord_share_partition::AckRange;
 
 use super::super::Broker;
 use super::super::gather::{Gather, Missing};
 use super::super::share_sessions::FINAL_EPOCH;
-use super::share_common::{PartitionAcks, by_topic, check_types, group_and_member};
+use super::share_common::{PartitionAcks, acks_of, by_topic, check_types, group_and_member};
 use crate::outbox::Ticket;
 
 /// The partitions of a request with what became of them.
@@ -73,7 +70,7 @@ impl Broker {
         if let Err(code) = self.share_sessions.proceed(conn, &group, &member, epoch) {
             return refuse(self, code);
         }
-        let acks = acks_of(&request);
+        let acks = acks_of!(request.topics).collect::<Vec<_>>();
         let mut gather = ShareAcknowledgeGather {
             group: group.clone(),
             member: member.clone(),
@@ -170,26 +167,4 @@ impl Broker {
         };
         self.respond_whole(slot, response, gather.missing);
     }
-}
-
-fn acks_of(request: &ShareAcknowledgeRequest) -> Vec<PartitionAcks> {
-    let range = |batch: &AcknowledgementBatch| AckRange {
-        first: batch.first_offset,
-        last: batch.last_offset,
-        types: batch.acknowledge_types.clone(),
-    };
-    let topics = request.topics.iter().flat_map(|topic| {
-        topic.partitions.iter().map(move |partition| PartitionAcks {
-            id: LogId {
-                topic: topic.topic_id,
-                partition: partition.partition_index,
-            },
-            ranges: partition
-                .acknowledgement_batches
-                .iter()
-                .map(range)
-                .collect(),
-        })
-    });
-    topics.collect()
 }

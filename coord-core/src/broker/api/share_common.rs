@@ -19,6 +19,34 @@ pub(super) struct PartitionAcks {
     pub(super) ranges: Vec<AckRange>,
 }
 
+/// The acknowledgements of a ShareFetch or a ShareAcknowledge request, by partition. Their topics
+/// are types of their own in each message, of one shape.
+macro_rules! acks_of {
+    ($topics:expr) => {
+        $topics.iter().flat_map(|topic| {
+            topic.partitions.iter().map(move |partition| {
+                $crate::broker::api::share_common::PartitionAcks {
+                    id: ackord_machine::LogId {
+                        topic: topic.topic_id,
+                        partition: partition.partition_index,
+                    },
+                    ranges: partition
+                        .acknowledgement_batches
+                        .iter()
+                        .map(|batch| ackord_share_partition::AckRange {
+                            first: batch.first_offset,
+                            last: batch.last_offset,
+                            types: batch.acknowledge_types.clone(),
+                        })
+                        .collect(),
+                }
+            })
+        })
+    };
+}
+
+pub(super) use acks_of;
+
 /// Group and member of a request; both have to be there.
 pub(super) fn group_and_member(
     group: Option<&Str>,

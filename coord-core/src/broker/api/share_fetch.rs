@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use ackord_machine::{LogId, MonoTime, OpId, OpKind, StorageFault, StoredBatch};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::share_fetch::{
-    AcknowledgementBatch, AcquiredRecords, PartitionData, ShareFetchableTopicResponse,
+    AcquiredRecords, PartitionData, ShareFetchableTopicResponse,
 };
 use ackord_proto::messages::{ShareFetchRequest, ShareFetchResponse};
 use ackord_proto::records::Records;
 use ackord_proto::str::Str;
-use ackord_share_partition::{AckRange, AcquireMode, Acquired, LogBatch};
+use ackord_share_partition::{AcquireMode, Acquired, LogBatch};
 use bytes::Bytes;
 
 use super::super::Broker;
@@ -21,7 +21,7 @@ use super::super::share_sessions::FINAL_EPOCH;
 use super::super::timing::TimerKey;
 use super::super::waits::WaitKind;
 use super::share_chunks::keep_overlapping;
-use super::share_common::{PartitionAcks, by_topic, check_types, group_and_member};
+use super::share_common::{PartitionAcks, acks_of, by_topic, check_types, group_and_member};
 use crate::leader::ShareLoad;
 use crate::log::{PartitionLog, ReadResult};
 use crate::outbox::Ticket;
@@ -121,8 +121,7 @@ impl Broker {
                 return self.respond(slot, response, None);
             }
         };
-        let acks: Vec<PartitionAcks> = acks_of(&request)
-            .into_iter()
+        let acks: Vec<PartitionAcks> = acks_of!(request.topics)
             .filter(|acks| !acks.ranges.is_empty())
             .collect();
         let mut gather = ShareFetchAcks {
@@ -544,28 +543,6 @@ fn forgotten(request: &ShareFetchRequest) -> Vec<LogId> {
         topic.partitions.iter().map(move |&partition| LogId {
             topic: topic.topic_id,
             partition,
-        })
-    });
-    topics.collect()
-}
-
-fn acks_of(request: &ShareFetchRequest) -> Vec<PartitionAcks> {
-    let range = |batch: &AcknowledgementBatch| AckRange {
-        first: batch.first_offset,
-        last: batch.last_offset,
-        types: batch.acknowledge_types.clone(),
-    };
-    let topics = request.topics.iter().flat_map(|topic| {
-        topic.partitions.iter().map(move |partition| PartitionAcks {
-            id: LogId {
-                topic: topic.topic_id,
-                partition: partition.partition_index,
-            },
-            ranges: partition
-                .acknowledgement_batches
-                .iter()
-                .map(range)
-                .collect(),
         })
     });
     topics.collect()

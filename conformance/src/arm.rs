@@ -173,6 +173,12 @@ pub trait Arm {
     /// State of a transactional id, where that can be seen without a request.
     fn transaction_state(&self, transactional_id: &str) -> Option<String>;
 
+    /// The sum of a metric's figures that have all these labels, where metrics can be seen.
+    fn metric(&self, name: &str, labels: &[(String, String)]) -> Option<i64> {
+        let _ = (name, labels);
+        None
+    }
+
     /// What happened since the last call, for the transcript.
     fn take_log(&mut self) -> Vec<String>;
 }

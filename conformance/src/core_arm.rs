@@ -425,6 +425,11 @@ impl Arm for CoreArm {
         Some(core_view::transaction_state(broker, transactional_id))
     }
 
+    fn metric(&self, name: &str, labels: &[(String, String)]) -> Option<i64> {
+        let broker = self.broker.as_ref()?;
+        Some(core_view::metric(broker, self.now, name, labels))
+    }
+
     fn take_log(&mut self) -> Vec<String> {
         if let Some(broker) = &self.broker {
             for topic in broker.cluster().topics() {

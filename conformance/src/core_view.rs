@@ -1,9 +1,10 @@
 //! Looking into the cores: delivery states and what is open.
 
 use ackord_coord_core::Broker;
+use ackord_coord_core::metrics::SampleValue;
 use ackord_coord_core::share::{ShareKey, ShareState};
 use ackord_coord_core::txn::TxnState;
-use ackord_machine::LogId;
+use ackord_machine::{LogId, Now};
 
 use crate::arm::{ShareView, StateRange};
 
@@ -95,6 +96,28 @@ pub fn transaction_state(broker: &Broker, transactional_id: &str) -> String {
         .filter_map(|coordinator| coordinator.transaction(transactional_id));
     let name = found.next().map_or("none", |txn| txn.state.name());
     name.to_string()
+}
+
+/// The sum of a metric's figures that have all of `labels`; of distributions, how much they hold.
+pub fn metric(broker: &Broker, now: Now, name: &str, labels: &[(String, String)]) -> i64 {
+    let families = broker.metrics(now);
+    let samples = families.iter().filter(|family| family.name == name);
+    samples
+        .flat_map(|family| &family.samples)
+        .filter(|sample| {
+            let has = |(name, value): &(String, String)| {
+                let mut own = sample.labels.iter();
+                own.any(|own| own.0 == name.as_str() && own.1 == *value)
+            };
+            labels.iter().all(has)
+        })
+        .map(|sample| match &sample.value {
+            SampleValue::Number(number) => *number,
+            SampleValue::Distribution(histogram) => {
+                i64::try_from(histogram.count()).unwrap_or(i64::MAX)
+            }
+        })
+        .sum()
 }
 
 /// Transactions that are not at their end, and acknowledgements that wait for one.

@@ -227,6 +227,7 @@ fn append_fault(name: &str, landed: bool) -> Result<StorageStep, String> {
 
 fn fact(words: &mut Words<'_>) -> Result<Fact, String> {
     let fact = match words.next("what to expect")? {
+        "metric" => metric(words)?,
         "nothing-open" => Fact::NothingOpen,
         "start" => Fact::Start {
             group: words.name("a group")?,
@@ -250,6 +251,27 @@ fn fact(words: &mut Words<'_>) -> Result<Fact, String> {
     };
     words.end()?;
     Ok(fact)
+}
+
+fn metric(words: &mut Words<'_>) -> Result<Fact, String> {
+    let text = words.next("a metric")?;
+    let (name, labels) = match text.strip_suffix('}').map(|text| text.split_once('{')) {
+        None => (text, ""),
+        Some(Some(parts)) => parts,
+        Some(None) => return Err(format!("`{text}` has no `{{`")),
+    };
+    let labels = labels
+        .split(',')
+        .filter(|label| !label.is_empty())
+        .map(|label| match label.split_once('=') {
+            Some((name, value)) => Ok((name.to_string(), value.to_string())),
+            None => Err(format!("`{label}` is no label")),
+        });
+    Ok(Fact::Metric {
+        name: name.to_string(),
+        labels: labels.collect::<Result<_, _>>()?,
+        value: number(words.next("its value")?)?,
+    })
 }
 
 fn values(words: &[&str]) -> Vec<String> {

@@ -381,6 +381,15 @@ pub struct StateItem {
 /// Something that has to be true.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
+    /// A figure of the metrics page.
+    Metric {
+        /// Its name.
+        name: String,
+        /// Labels that it must have; of several figures that have them, the sum.
+        labels: Vec<(String, String)>,
+        /// The figure; of a distribution, how many were measured.
+        value: i64,
+    },
     /// No transaction is ongoing or prepared, no acknowledgement pending.
     NothingOpen,
     /// The start offset (SPSO) of a share partition.

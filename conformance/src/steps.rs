@@ -349,6 +349,18 @@ impl<'a> Session<'a> {
 
     fn check(&mut self, fact: &Fact) -> Result<(), String> {
         match fact {
+            Fact::Metric {
+                name,
+                labels,
+                value,
+            } => match self.arm.metric(name, labels) {
+                Some(found) if found == *value => Ok(()),
+                Some(found) => Err(format!("it is {found}")),
+                None => {
+                    self.notes.push(format!("not visible here: {name}"));
+                    Ok(())
+                }
+            },
             Fact::NothingOpen => match self.arm.open_items() {
                 Some(open) if open.is_empty() => Ok(()),
                 Some(open) => Err(open.join("; ")),

@@ -73,10 +73,13 @@
 //! `ackord_conformance::adapter` runs an adapter around a core that watches it: each rule has its
 //! cases, and adapters that are broken on purpose show that the cases bite.
 
+use alloc::vec::Vec;
+
 use ackord_machine::{ApiMisuse, Deadline, Now};
 
 use crate::broker::Broker;
 use crate::contract::{Effect, Input};
+use crate::metrics::MetricFamily;
 
 /// What an adapter drives. [`Broker`] is one; tests of adapters have others.
 pub trait Core {
@@ -92,6 +95,12 @@ pub trait Core {
 
     /// When to call again with [`Input::Timeout`] at the latest.
     fn next_deadline(&self) -> Option<Deadline>;
+
+    /// Figures for operators. An adapter without a page for them never asks.
+    fn metrics(&self, now: Now) -> Vec<MetricFamily> {
+        let _ = now;
+        Vec::new()
+    }
 }
 
 impl Core for Broker {
@@ -105,5 +114,9 @@ impl Core for Broker {
 
     fn next_deadline(&self) -> Option<Deadline> {
         Broker::next_deadline(self)
+    }
+
+    fn metrics(&self, now: Now) -> Vec<MetricFamily> {
+        Broker::metrics(self, now)
     }
 }

@@ -246,6 +246,7 @@
 //! | [`group`] | members of a share group, their sessions and partitions |
 //! | [`log`] | one partition's log: offsets, producers, transactions, last stable offset |
 //! | [`metadata`] | topics, configurations |
+//! | [`metrics`] | figures for operators |
 //! | [`outbox`] | what a part asks of whoever embeds it: appends, envelopes, replies |
 //!
 //! Parts decide on what they know, change at once in memory, and append what changed; replies and
@@ -267,6 +268,7 @@ pub mod group;
 pub mod leader;
 pub mod log;
 pub mod metadata;
+pub mod metrics;
 pub mod outbox;
 pub mod share;
 pub mod txn;

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use ackord_machine::{Envelope, LogId};
+use ackord_machine::{Envelope, LogId, MonoTime};
 use bytes::Bytes;
 
 /// Where an answer belongs: the slot of a request, and the part of it.
@@ -36,6 +36,24 @@ pub struct ProducerEpoch {
     pub epoch: i16,
 }
 
+/// Something that operators want to have counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counted {
+    /// A transaction with share acknowledgements is aborted, for whatever reason.
+    ShareAbort,
+    /// It is aborted because it took longer than its timeout.
+    ShareTimeout,
+}
+
+/// A duration that operators want to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Measured {
+    /// Until a committed transaction with share acknowledgements is complete.
+    ShareCommit,
+    /// Until the decision on a transaction with share acknowledgements is durable.
+    SharePrepare,
+}
+
 /// One thing a sub-machine wants done. `R` is the machine's reply to a client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output<R> {
@@ -51,6 +69,15 @@ pub enum Output<R> {
     },
     /// What follows must not become durable before what came before: a new storage operation.
     Barrier,
+    /// Count it.
+    Count(Counted),
+    /// Note how long it took from `since` until everything appended so far is durable.
+    Measure {
+        /// Which duration.
+        what: Measured,
+        /// Its begin.
+        since: MonoTime,
+    },
     /// Answer a client once everything appended so far is durable.
     Reply {
         /// The request and its part.
@@ -107,6 +134,16 @@ impl<R> Outbox<R> {
     /// See [`Output::Barrier`].
     pub fn barrier(&mut self) {
         self.outputs.push(Output::Barrier);
+    }
+
+    /// See [`Output::Count`].
+    pub fn count(&mut self, what: Counted) {
+        self.outputs.push(Output::Count(what));
+    }
+
+    /// See [`Output::Measure`].
+    pub fn measure(&mut self, what: Measured, since: MonoTime) {
+        self.outputs.push(Output::Measure { what, since });
     }
 
     /// See [`Output::Reply`].

@@ -132,6 +132,8 @@ impl<C: Core + Send + 'static> CoreThread<C> {
                     probe.take(job);
                 }
             }
+            // Who asked may have gone.
+            Item::Metrics(to) => drop(to.try_send(self.core.metrics(now))),
             Item::Input(Input::Closed { conn }) => {
                 self.router.closed(conn);
                 self.input(now, Input::Closed { conn });

@@ -44,6 +44,9 @@ pub struct ServeFlags {
     /// A broker configuration by its Kafka name; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
+    /// Address of the page of metrics, `/metrics`, for Prometheus [default: none]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub admin: Option<Address>,
     /// How much is logged on standard error [default: info]
     #[arg(long, value_enum)]
     pub log_level: Option<Level>,

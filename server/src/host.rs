@@ -6,11 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
 use ackord_coord_core::adapter::Core;
 use ackord_coord_core::contract::{ConnId, Input};
+use ackord_coord_core::metrics::MetricFamily;
 use ackord_log_store::{LogStore, StoreEvent};
 use ackord_machine::{Limits, Now};
 
@@ -156,6 +158,13 @@ impl Host {
     /// Asks for a clean stop; returns at once.
     pub fn drain(&self) {
         self.tell(Item::Drain);
+    }
+
+    /// The core's figures; `None` where it does not answer in time.
+    pub(crate) fn metrics(&self, patience: Duration) -> Option<Vec<MetricFamily>> {
+        let (to, answer) = sync_channel(1);
+        self.tell(Item::Metrics(to));
+        answer.recv_timeout(patience).ok()
     }
 
     /// Ends when no connection is to be accepted any more.

@@ -5,10 +5,12 @@
 
 use std::collections::VecDeque;
 use std::mem;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ackord_coord_core::contract::{ConnId, Input};
+use ackord_coord_core::metrics::MetricFamily;
 
 use crate::link::Link;
 use crate::probe::Job;
@@ -20,6 +22,8 @@ pub(crate) enum Item {
     Crash,
     /// An operator wants the broker to stop.
     Drain,
+    /// An operator wants the core's figures.
+    Metrics(SyncSender<Vec<MetricFamily>>),
     /// Something to do for a test.
     Errand(Job),
     /// For the core.

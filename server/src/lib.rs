@@ -7,7 +7,8 @@
 //! - [`run`] reads flags and files, binds the port, starts the host, prints the ready line, hands
 //!   the listener to the adapter, and stops cleanly on SIGTERM and SIGINT;
 //! - [`Host`] owns the thread of the [`Core`]: one inbox, both clocks, one timer;
-//! - the store answers into the same inbox.
+//! - the store answers into the same inbox;
+//! - operators get the core's figures from a listener of their own, where they ask for one.
 //!
 //! Nothing between them grows without a bound: a connection has one frame under way for each read
 //! credit of the core, the store one completion for each operation of the core, and [`Host::open`]
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod admin;
 mod broker;
 mod clock;
 mod connection;
@@ -25,6 +27,7 @@ mod inbox;
 mod incoming;
 mod link;
 mod logging;
+mod metrics_page;
 mod phase;
 mod probe;
 mod properties;

@@ -10,6 +10,7 @@ use clap::Parser;
 use ackord_coord_core::adapter::Core;
 
 use crate::address::Address;
+use crate::admin;
 use crate::flags::Cli;
 use crate::host::Host;
 use crate::logging::{Level, Logger};
@@ -69,11 +70,13 @@ fn start<C: Core + Send + 'static>(
     let limits = settings
         .limits()
         .map_err(|error| StartError::Config(error.to_string()))?;
-    let listen = |error| StartError::Listen {
-        address: settings.listen.clone(),
-        error,
+    let bind = |address: &Address| {
+        let address = address.clone();
+        let bound = address.bind();
+        bound.map_err(|error| StartError::Listen { address, error })
     };
-    let (listener, bound) = settings.listen.bind().map_err(listen)?;
+    let (listener, bound) = bind(&settings.listen)?;
+    let admin = settings.admin.as_ref().map(bind).transpose()?;
     // Before the store opens: a signal during a long recovery is a clean stop too.
     let stops = Stops::catch().map_err(StartError::Thread)?;
     let startup = |now| Startup {
@@ -93,6 +96,10 @@ fn start<C: Core + Send + 'static>(
         make,
     )?;
     stops.watch(host.clone()).map_err(StartError::Thread)?;
+    if let Some((listener, bound)) = admin {
+        logger.info(format_args!("metrics are on http://{bound}/metrics"));
+        admin::serve(listener, host.clone()).map_err(StartError::Thread)?;
+    }
     Ok((listener, bound, host))
 }
 

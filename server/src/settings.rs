@@ -30,6 +30,8 @@ const HOST_CONFIGS: [&str; 8] = [
 pub struct Settings {
     /// Where to listen.
     pub listen: Address,
+    /// Where operators are answered, if anywhere.
+    pub admin: Option<Address>,
     /// Where everything is kept.
     pub data_dir: PathBuf,
     /// When an acknowledged write is kept.
@@ -95,6 +97,7 @@ impl Settings {
                     .parse()
                     .map_err(|error| SettingsError(format!("{error}")))?,
             },
+            admin: flags.admin,
             data_dir: data_dir.unwrap_or_else(|| DATA_DIR.into()),
             durability: flags.durability.unwrap_or_default(),
             configs,

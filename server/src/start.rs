@@ -63,9 +63,9 @@ impl fmt::Display for StartError {
                 write!(f, "cannot listen on {address} ({error}); ")?;
                 match error.kind() {
                     std::io::ErrorKind::AddrInUse => f.write_str(
-                        "stop the program that uses this port, or choose another with --listen",
+                        "stop the program that uses this port, or choose another with --listen or --admin",
                     ),
-                    _ => f.write_str("choose an address of this machine with --listen"),
+                    _ => f.write_str("choose an address of this machine with --listen or --admin"),
                 }
             }
             StartError::Store(error) => write!(f, "{error}"),

@@ -73,6 +73,10 @@ impl SharePartition {
             known_to = Some(batch.last);
         }
         self.window.advance();
+        for got in &fetch.acquired {
+            let records = Span::new(got.first, got.last).len();
+            self.counts.note(RecordEvent::Acquire, records);
+        }
         fetch.acquired
     }
 

@@ -68,6 +68,7 @@ extern crate std;
 mod acknowledge;
 mod acquire;
 mod archive;
+mod counts;
 mod lock_expiry;
 mod record_state;
 mod share_partition;

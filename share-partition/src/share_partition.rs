@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use ackord_machine::{MonoTime, PendingAck};
 
+use crate::counts::Counts;
 use crate::window::{Hold, Record, Staged, Window};
 use crate::{Change, Config, RangeView, RecordEvent, RecordState, Span, StateBatch};
 
@@ -19,6 +20,7 @@ pub struct SharePartition {
     pub(crate) log_start: i64,
     /// The start offset of the last change.
     reported_start: i64,
+    pub(crate) counts: Counts,
 }
 
 /// What an operation has touched so far.
@@ -36,6 +38,7 @@ impl SharePartition {
             window: Window::new(start_offset),
             log_start: start_offset,
             reported_start: start_offset,
+            counts: Counts::new(),
         }
     }
 
@@ -158,6 +161,28 @@ impl SharePartition {
         self.window.next_lock().map(|(deadline, _)| deadline)
     }
 
+    /// How many records met `event` since the share partition was made or loaded.
+    pub fn records_met(&self, event: RecordEvent) -> u64 {
+        self.counts.of(event)
+    }
+
+    /// How long the oldest acquisition lock has run at `now`, in milliseconds; a renewed one began
+    /// anew. Locks older than the last change of the lock duration count by the new duration.
+    pub fn oldest_lock_ms(&self, now: MonoTime) -> Option<i64> {
+        let left = self.next_expiry()?.since(now).as_millis();
+        let left = i64::try_from(left).unwrap_or(i64::MAX);
+        Some(self.config.record_lock_ms.saturating_sub(left).max(0))
+    }
+
+    /// Ranges of records that a member or a transaction holds.
+    pub fn in_flight_ranges(&self) -> usize {
+        let held = |record: &Record| record.hold != Hold::Nobody;
+        self.window
+            .iter()
+            .filter(|(_, record)| held(record))
+            .count()
+    }
+
     pub(crate) fn max_record_locks(&self) -> i64 {
         i64::try_from(self.config.max_record_locks).unwrap_or(i64::MAX)
     }
@@ -172,10 +197,12 @@ impl SharePartition {
     ) {
         let below = Span::new(span.first, span.last.min(self.log_start.saturating_sub(1)));
         let above = Span::new(span.first.max(self.log_start), span.last);
+        let counts = &mut self.counts;
         for part in [below, above] {
             self.window.update(part, |span, record| {
                 let (event, hold) = decide(span, record)?;
                 let next = record.after(event, hold)?;
+                counts.note(event, span.len());
                 touched.note(span, next.state);
                 Some(next)
             });

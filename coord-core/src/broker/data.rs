@@ -25,6 +25,7 @@ impl Broker {
     /// Puts a part into the append of this step.
     pub(super) fn append_part(&mut self, part: LogAppend) -> OpId {
         *self.since_checkpoint.entry(part.log).or_default() += 1;
+        self.counters.appended(&part);
         self.journal.append(part)
     }
 
@@ -225,6 +226,7 @@ impl Broker {
             self.wake_log(log);
         }
         self.share_sessions.forget_topic(topic.id);
+        self.counters.forget_topic(topic.id);
         self.metadata_changed();
     }
 

@@ -4,11 +4,12 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use ackord_machine::{
-    ApiMisuse, Completion, Envelope, LogAppend, LogId, OpId, OpKind, Outcome, StorageOp,
+    ApiMisuse, Completion, Envelope, LogAppend, LogId, MonoTime, OpId, OpKind, Outcome, StorageOp,
 };
 use ackord_proto::api::Response;
 
 use crate::contract::Effect;
+use crate::outbox::Measured;
 
 /// Why a read was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,11 @@ pub(crate) enum Gated {
     /// Logs of a deleted topic.
     Drop(Vec<LogId>),
     Envelope(Envelope),
+    /// A duration ends.
+    Measure {
+        what: Measured,
+        since: MonoTime,
+    },
     Reply {
         slot: u64,
         response: Option<Response>,

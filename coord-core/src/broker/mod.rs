@@ -6,9 +6,11 @@
 
 mod api;
 mod connections;
+mod counters;
 mod data;
 mod failure;
 mod fetch_sessions;
+mod figures;
 mod gather;
 mod journal;
 mod producer_ids;
@@ -41,6 +43,7 @@ use crate::metadata::{BrokerConfig, Metadata, ShareGroupSettings};
 use crate::share::ShareCoordinator;
 use crate::txn::TxnCoordinator;
 use connections::{Connections, Waits};
+use counters::Counters;
 use fetch_sessions::FetchSessions;
 use gather::{AppendFailed, Gather, Missing};
 use journal::{Gate, Gated, Journal};
@@ -107,6 +110,7 @@ pub struct Broker {
     settings: BTreeMap<Str, ShareGroupSettings>,
     /// Logs whose contents are unknown after a failed append, until they are read back.
     frozen: BTreeSet<LogId>,
+    counters: Counters,
 }
 
 impl Broker {
@@ -144,6 +148,7 @@ impl Broker {
             parked: VecDeque::new(),
             settings: BTreeMap::new(),
             frozen: BTreeSet::new(),
+            counters: Counters::default(),
         };
         broker.begin_recovery();
         broker

@@ -376,6 +376,12 @@ impl Broker {
                     }
                 }
                 Output::Barrier => self.journal.close(&mut self.effects),
+                Output::Count(what) => self.counters.count(what),
+                Output::Measure { what, since } => match self.journal.gate(gate) {
+                    Gate::Open => self.measured(what, since),
+                    Gate::Shut(gate) => self.journal.hold(gate, Gated::Measure { what, since }),
+                    Gate::Failed => {}
+                },
                 Output::Reply {
                     ticket,
                     reply: answer,

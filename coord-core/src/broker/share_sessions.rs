@@ -60,6 +60,12 @@ impl ShareSessions {
             .collect()
     }
 
+    /// Number of sessions, and of partitions in all of them.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let partitions = self.sessions.values().map(|session| session.logs.len());
+        (self.sessions.len(), partitions.sum())
+    }
+
     /// Ends a session.
     pub(super) fn close(&mut self, group: &Str, member: &Str) -> Option<Released> {
         let (group, member) = (group.clone(), member.clone());

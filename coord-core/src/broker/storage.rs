@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use ackord_machine::{
-    Completion, LoadDetail, LoadedLog, LogId, OpId, OpKind, Outcome, StorageFault,
+    Completion, LoadDetail, LoadedLog, LogId, MonoTime, OpId, OpKind, Outcome, StorageFault,
 };
 use bytes::Bytes;
 
@@ -14,6 +14,7 @@ use super::journal::{Gated, Pending, ReadFor};
 use super::timing::TimerKey;
 use super::{Phase, recovery};
 use crate::metadata::CLUSTER_LOG;
+use crate::outbox::Measured;
 
 const RELOAD_RETRY_MS: i64 = 1000;
 
@@ -58,9 +59,16 @@ impl Broker {
             match gated {
                 Gated::Envelope(envelope) => self.inbox.push_back((envelope, None)),
                 Gated::Drop(logs) => self.drop_logs(logs),
+                Gated::Measure { what, since } => self.measured(what, since),
                 Gated::Reply { slot, response } => self.send(slot, response),
             }
         }
+    }
+
+    pub(super) fn measured(&mut self, what: Measured, since: MonoTime) {
+        let ms = self.now.mono.since(since).as_millis();
+        self.counters
+            .measured(what, u64::try_from(ms).unwrap_or(u64::MAX));
     }
 
     fn drop_logs(&mut self, logs: Vec<LogId>) {
@@ -95,6 +103,8 @@ impl Broker {
             match gated {
                 // The deletion did not happen; the logs are read back with the cluster's own.
                 Gated::Drop(_) => {}
+                // It did not end.
+                Gated::Measure { .. } => {}
                 Gated::Envelope(envelope) => self.failed_envelope(envelope),
                 Gated::Reply { slot, response } => {
                     let response = response.map(|mut response| {

@@ -86,7 +86,10 @@ impl Bench {
                     assert_eq!(twice, None, "answered twice");
                 }
                 Output::Send { envelope, .. } => self.asked.push(envelope),
-                Output::Append { .. } | Output::Barrier => panic!("the group is in memory"),
+                Output::Append { .. }
+                | Output::Barrier
+                | Output::Count(_)
+                | Output::Measure { .. } => panic!("the group is in memory"),
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Reading and writing a share partition's state at the share coordinator.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -170,7 +171,7 @@ impl Leader {
         }
         let trimmed = partition.archive_below(ctx.log_start);
         share.phase = Phase::Ready {
-            partition,
+            partition: Box::new(partition),
             state_epoch: result.state_epoch,
         };
         let stages = core::mem::take(&mut share.stages);

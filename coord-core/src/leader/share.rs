@@ -1,5 +1,6 @@
 //! One share partition at its leader: being read, or ready.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use ackord_machine::{Envelope, MonoTime, ResolveShareAcks};
@@ -35,7 +36,7 @@ pub(super) enum Phase {
         retry_at: MonoTime,
     },
     Ready {
-        partition: SharePartition,
+        partition: Box<SharePartition>,
         state_epoch: i32,
     },
 }

@@ -7,6 +7,7 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 
 use super::state::{TxnEvent, TxnState};
+use crate::metadata::SHARE_STATE_TOPIC;
 
 /// No producer id.
 pub(super) const NO_PRODUCER_ID: i64 = -1;
@@ -225,6 +226,11 @@ impl Entry {
             entry.next_producer_id = NO_PRODUCER_ID;
         }
         Ok(entry)
+    }
+
+    /// Share acknowledgements take part.
+    pub(super) fn has_share_acks(&self) -> bool {
+        self.partitions.contains_key(SHARE_STATE_TOPIC)
     }
 
     fn bump(&mut self, next_producer_id: i64) {

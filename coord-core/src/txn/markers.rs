@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use ackord_machine::{Body, Envelope, Now, Role};
+use ackord_machine::{Body, Envelope, MonoTime, Now, Role};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::write_txn_markers::{
     WritableTxnMarker, WritableTxnMarkerResult, WritableTxnMarkerTopic,
@@ -15,7 +15,7 @@ use ackord_proto::str::Str;
 use super::coordinator::{TimerKey, TxnCoordinator, TxnCtx, TxnReply};
 use super::end_txn::success;
 use super::entry::Entry;
-use crate::outbox::{Outbox, Ticket};
+use crate::outbox::{Counted, Measured, Outbox, Ticket};
 
 /// A prepared transaction on its way to complete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(super) struct Ending {
     waiters: Vec<Ticket>,
     /// Milliseconds until the markers are sent again.
     wait_ms: i64,
+    /// When share acknowledgements were decided on; unknown after a restart.
+    decided_at: Option<MonoTime>,
 }
 
 impl TxnCoordinator {
@@ -38,11 +40,20 @@ impl TxnCoordinator {
         waiter: Option<Ticket>,
         out: &mut Outbox<TxnReply>,
     ) -> Result<(), ErrorCode> {
+        let with_acks = prepared.has_share_acks();
+        let commits = prepared.state.outcome() == Some(true);
         self.store(id, prepared, out)?;
         self.timers.cancel(&TimerKey::Timeout(id.clone()));
+        let decided_at = ctx.now.mono;
+        if with_acks {
+            out.measure(Measured::SharePrepare, decided_at);
+            if !commits {
+                out.count(Counted::ShareAbort);
+            }
+        }
         // No marker may be durable without the decision.
         out.barrier();
-        self.tell_all(ctx, id, waiter, out);
+        self.tell_all(ctx, id, waiter, with_acks.then_some(decided_at), out);
         Ok(())
     }
 
@@ -52,12 +63,14 @@ impl TxnCoordinator {
         ctx: &mut TxnCtx<'_>,
         id: &Str,
         waiter: Option<Ticket>,
+        decided_at: Option<MonoTime>,
         out: &mut Outbox<TxnReply>,
     ) {
         let Some(entry) = self.entry(id) else { return };
         let mut ending = Ending {
             waiters: waiter.into_iter().collect(),
             wait_ms: self.config.marker_retry_ms,
+            decided_at,
             ..Default::default()
         };
         // Made from the ordinal, so that an answer to an earlier transaction of this producer, even
@@ -163,12 +176,17 @@ impl TxnCoordinator {
         let completed = self.entry(id).and_then(|entry| entry.completed(now).ok());
         let Some(completed) = completed else { return };
         let reply = success(&completed);
+        let commits = completed.state.outcome() == Some(true);
         // Every part of it was stored before, so it can be stored again.
         if self.store(id, completed, out).is_err() {
             return;
         }
         self.timers.cancel(&TimerKey::Markers(id.clone()));
-        for ticket in self.endings.remove(id).unwrap_or_default().waiters {
+        let ending = self.endings.remove(id).unwrap_or_default();
+        if let Some(decided_at) = ending.decided_at.filter(|_| commits) {
+            out.measure(Measured::ShareCommit, decided_at);
+        }
+        for ticket in ending.waiters {
             out.reply(ticket, reply.clone());
         }
     }

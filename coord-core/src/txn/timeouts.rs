@@ -9,7 +9,7 @@ use ackord_proto::str::Str;
 use super::coordinator::{TimerKey, TxnCoordinator, TxnCtx, TxnReply};
 use super::entry::{Entry, NO_PRODUCER_ID};
 use super::state::TxnState;
-use crate::outbox::Outbox;
+use crate::outbox::{Counted, Outbox};
 
 impl TxnCoordinator {
     /// After the last record of the log was applied: takes up prepared outcomes where they were,
@@ -30,7 +30,7 @@ impl TxnCoordinator {
                 .arm(TimerKey::Timeout(id), ctx.now.mono.plus_millis(millis));
         }
         for id in prepared {
-            self.tell_all(ctx, &id, None, out);
+            self.tell_all(ctx, &id, None, None, out);
         }
     }
 
@@ -74,6 +74,7 @@ impl TxnCoordinator {
             return;
         };
         let entry = entry.clone();
+        let has_share_acks = entry.has_share_acks();
         // The producer may come back: its own abort has to be answerable.
         if self.fence(ctx, &id, &entry, true, out).is_err() {
             // No producer id just now.
@@ -82,6 +83,8 @@ impl TxnCoordinator {
                 .mono
                 .plus_millis(self.config.marker_retry_max_ms.max(1));
             self.timers.arm(TimerKey::Timeout(id), again);
+        } else if has_share_acks {
+            out.count(Counted::ShareTimeout);
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ackord_coord_core::contract::{CloseReason, ConnId, Effect, Event, Input};
+use ackord_coord_core::metrics::{MetricFamily, MetricKind};
 use ackord_machine::{
     ApiMisuse, Deadline, DeadlineReason, LogAppend, LogId, MonoTime, Now, OpId, OpKind, StorageOp,
 };
@@ -171,5 +172,10 @@ impl Core for Echo {
             at,
             reason: DeadlineReason::FetchWait,
         })
+    }
+
+    fn metrics(&self, _now: Now) -> Vec<MetricFamily> {
+        let served = MetricFamily::new(MetricKind::Gauge, "echo_served", "Connections.");
+        vec![served.single(self.unsent.len() as i64)]
     }
 }

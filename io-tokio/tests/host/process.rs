@@ -179,3 +179,35 @@ fn the_program_says_one_line_and_stops() {
     output.read_to_string(&mut rest).expect("text");
     assert_eq!(rest, "");
 }
+
+#[test]
+fn metrics_are_served_where_asked_for() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path().to_str().expect("text");
+    let flags = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+    let mut child = spawn(&[&flags[..], &["--data-dir", dir]].concat());
+    address(&mut BufReader::new(child.stdout.take().expect("piped")));
+    let mut log = BufReader::new(child.stderr.as_mut().expect("piped")).lines();
+    let url = log.find_map(|line| {
+        let line = line.expect("text");
+        let (_, url) = line.split_once("metrics are on http://")?;
+        Some(url.to_owned())
+    });
+    let url = url.expect("the log names the page");
+    let (host, path) = url.split_once('/').expect("a path");
+    let ask = |request: &str| {
+        let mut stream = TcpStream::connect(host).expect("connected");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).expect("text");
+        reply
+    };
+    let page = ask(&format!("GET /{path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+    assert!(page.contains("\r\n\r\n# HELP echo_served "), "{page}");
+    assert!(ask("GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    assert!(ask("PUT /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    assert!(ask("\0\r\n\r\n").starts_with("HTTP/1.1 400 "));
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+}

@@ -341,6 +341,13 @@ impl Arm for ServerArm {
         })
     }
 
+    fn metric(&self, name: &str, labels: &[(String, String)]) -> Option<i64> {
+        let (name, labels) = (name.to_string(), labels.to_vec());
+        self.look(Errand::default(), move |broker, rest| {
+            core_view::metric(broker, rest.now, &name, &labels)
+        })
+    }
+
     fn take_log(&mut self) -> Vec<String> {
         std::mem::take(&mut self.log)
     }

@@ -358,6 +358,8 @@ impl Broker {
                 continue;
             }
             let records = found.bytes() > 0;
+            let topic = wanted.id().topic;
+            self.counters.fetched(topic, found.bytes());
             self.fetch_sessions.told(session_id, wanted, known, records);
             let id = wanted.id();
             let place = *places.entry((id.topic, &wanted.topic)).or_insert_with(|| {

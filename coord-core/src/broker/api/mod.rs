@@ -93,7 +93,10 @@ impl Broker {
             return self.refuse(conn, CloseReason::BadRequest(what));
         }
         match Request::decode(api, version, &mut reader) {
-            Ok(request) => self.dispatch(slot, request),
+            Ok(request) => {
+                self.counters.request(api, version);
+                self.dispatch(slot, request);
+            }
             Err(error) => {
                 let what = format!("{} v{version}: {error}", api.name());
                 self.refuse(conn, CloseReason::BadRequest(what));

@@ -474,6 +474,10 @@ impl Broker {
     pub(in crate::broker) fn answer_share_fetch(&mut self, slot: u64, wait: ShareFetchWait) {
         self.timers.cancel(&TimerKey::Wait(slot));
         let lock_ms = self.share_settings(&wait.terms.group).record_lock_ms;
+        for (log, answer) in &wait.answers {
+            let bytes = answer.chunks.iter().map(Bytes::len).sum();
+            self.counters.fetched(log.topic, bytes);
+        }
         let partition = |(id, answer): (LogId, PartitionAnswer)| {
             let (acknowledge_error_code, acknowledge_error_message) =
                 answer.ack.unwrap_or_default();

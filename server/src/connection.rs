@@ -108,6 +108,9 @@ impl<S: Stream> Driver<S> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
         let link = self.connection.link.clone();
         let course = link.pull(context, &mut self.outgoing, &mut self.credits);
+        if course == Course::Cut {
+            return Poll::Ready(Ok(End::Closed));
+        }
         let mut sent = 0;
         let written = self.write(context, &mut sent);
         if sent > 0 {
@@ -119,10 +122,10 @@ impl<S: Stream> Driver<S> {
         if let Poll::Ready(Err(error)) = written {
             return Poll::Ready(Err(error));
         }
-        match course {
-            Course::Closing => written.map_ok(|()| End::Closed),
-            Course::Open => self.read(context),
+        if course == Course::Closing {
+            return written.map_ok(|()| End::Closed);
         }
+        self.read(context)
     }
 
     /// Ready when nothing is left to write. Adds to `sent` what went out.

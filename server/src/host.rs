@@ -111,6 +111,7 @@ impl Host {
         let work = move || {
             let result = catch_unwind(AssertUnwindSafe(|| thread.run()));
             let result = result.unwrap_or_else(|panic| Err(panicked(&*panic)));
+            ended.inbox.shut();
             ended.phase.advance(Phase::Finished(result));
         };
         thread::Builder::new()

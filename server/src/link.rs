@@ -20,6 +20,8 @@ pub(crate) enum Course {
     Open,
     /// What is queued goes out, then the connection ends.
     Closing,
+    /// It ends at once: the core is gone.
+    Cut,
 }
 
 #[derive(Debug, Default)]
@@ -54,7 +56,15 @@ impl Link {
     }
 
     pub(crate) fn close(&self) {
-        self.change(|state| state.course = Course::Closing);
+        self.change(|state| {
+            if state.course == Course::Open {
+                state.course = Course::Closing;
+            }
+        });
+    }
+
+    pub(crate) fn cut(&self) {
+        self.change(|state| state.course = Course::Cut);
     }
 
     /// Moves what came to the connection, and wakes it when more comes.

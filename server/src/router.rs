@@ -10,9 +10,19 @@ use ackord_machine::StorageOp;
 use crate::link::Link;
 use crate::logging::Logger;
 
+/// The connections. Those that are left when the core goes are cut, however it goes.
+#[derive(Default)]
+struct Links(BTreeMap<ConnId, Arc<Link>>);
+
+impl Drop for Links {
+    fn drop(&mut self) {
+        self.0.values().for_each(|link| link.cut());
+    }
+}
+
 /// The connections and the store.
 pub(crate) struct Router {
-    links: BTreeMap<ConnId, Arc<Link>>,
+    links: Links,
     store: LogStore,
     waiting: Vec<StorageOp>,
     logger: Logger,
@@ -21,7 +31,7 @@ pub(crate) struct Router {
 impl Router {
     pub(crate) fn new(store: LogStore, logger: Logger) -> Self {
         Router {
-            links: BTreeMap::new(),
+            links: Links::default(),
             store,
             waiting: Vec::new(),
             logger,
@@ -29,20 +39,20 @@ impl Router {
     }
 
     pub(crate) fn opened(&mut self, conn: ConnId, link: Arc<Link>) {
-        self.links.insert(conn, link);
+        self.links.0.insert(conn, link);
     }
 
     pub(crate) fn closed(&mut self, conn: ConnId) {
-        self.links.remove(&conn);
+        self.links.0.remove(&conn);
     }
 
     pub(crate) fn has_connections(&self) -> bool {
-        !self.links.is_empty()
+        !self.links.0.is_empty()
     }
 
     /// Ends every connection once its replies are out.
     pub(crate) fn close_all(&self) {
-        self.links.values().for_each(|link| link.close());
+        self.links.0.values().for_each(|link| link.close());
     }
 
     /// Carries out an effect; hands an event back.
@@ -62,7 +72,7 @@ impl Router {
 
     /// A connection that is gone already needs nothing.
     fn with_link(&self, conn: ConnId, work: impl FnOnce(&Link)) {
-        if let Some(link) = self.links.get(&conn) {
+        if let Some(link) = self.links.0.get(&conn) {
             work(link);
         }
     }

@@ -104,22 +104,36 @@ impl fmt::Display for ClientError {
                 write!(f, "{message} ({code}); abort the transaction")
             }
             ClientError::Closed => f.write_str("the client is closed"),
-            ClientError::Fatal { code, message } => write!(f, "{message} ({code})"),
-            ClientError::Fenced { code } => {
-                write!(
-                    f,
-                    "another producer has taken over this transactional id ({code})"
-                )
-            }
+            ClientError::Fatal { code, message } => write!(
+                f,
+                "{message} ({code}); close this producer and begin again with a new one"
+            ),
+            ClientError::Fenced { code } => write!(
+                f,
+                "another producer has taken over this transactional id ({code}); close this one, \
+                 the other does the work"
+            ),
             ClientError::IllegalState(what)
             | ClientError::InvalidArgument(what)
             | ClientError::Protocol(what) => f.write_str(what),
             ClientError::Refused { code, message } => write!(f, "{message} ({code})"),
             ClientError::TimedOut {
                 last: ErrorCode::NONE,
-            } => f.write_str("no broker answered in time"),
-            ClientError::TimedOut { last } => write!(f, "not done in time, last answer {last}"),
-            ClientError::Unsupported { api } => write!(f, "the broker does not offer {api}"),
+            } => f.write_str(
+                "no broker answered in time; look whether one runs at the bootstrap addresses",
+            ),
+            ClientError::TimedOut { last } => {
+                write!(
+                    f,
+                    "not done in time, last answer {last}; whether it happened is open"
+                )
+            }
+            ClientError::Unsupported { api } => {
+                write!(
+                    f,
+                    "the broker does not offer {api}; this needs a newer broker"
+                )
+            }
         }
     }
 }

@@ -9,8 +9,10 @@
 //!
 //! Every future may be dropped at any point, as `select` does. A command that was handed over goes
 //! on: a commit whose future was dropped still commits, and a second `commit_transaction` waits for
-//! the same end (where it says that no transaction is open, the first has committed). A [`poll`](ShareConsumer::poll) is taken back instead: records that nobody has
-//! seen go to the next poll, and are neither lost nor accepted.
+//! the same end (where it says that no transaction is open, the first has committed). So does a
+//! second `init_transactions` (where it says that they are initialised already, the first has done
+//! it). A [`poll`](ShareConsumer::poll) is taken back instead: records that nobody has seen go to the
+//! next poll, and are neither lost nor accepted.
 //!
 //! # Ends
 //!

@@ -165,7 +165,8 @@ impl<R: Runtime> TransactionalShareAcknowledger<R> {
     }
 
     /// Begins, binds and commits. After an abortable error nothing is acknowledged; call
-    /// [`abort_acknowledgements`](Self::abort_acknowledgements) before the next.
+    /// [`abort_acknowledgements`](Self::abort_acknowledgements) before the next. The same after the
+    /// future was dropped: where that says that no transaction is open, all was acknowledged.
     pub async fn commit_acknowledgements(
         &self,
         acknowledgements: ShareAcknowledgements,

@@ -17,6 +17,13 @@ impl Producer {
         match &self.state {
             State::New => {}
             State::Dead(error) => return Err(error.clone()),
+            // Perhaps nobody waits for the first call any longer.
+            State::Initializing(first) if self.producer_id < 0 => {
+                let first = *first;
+                self.state = State::Initializing(call);
+                self.taken_over(first);
+                return Ok(());
+            }
             _ => {
                 return Err(ClientError::IllegalState(
                     "transactions are initialised already",
@@ -107,7 +114,16 @@ impl Producer {
             State::Ready => {}
             State::New => return Err(ClientError::IllegalState("call init_transactions first")),
             State::Dead(error) => return Err(error.clone()),
-            _ => return Err(ClientError::IllegalState("a transaction is open already")),
+            State::Initializing(_) => {
+                return Err(ClientError::IllegalState("init_transactions has not ended"));
+            }
+            State::Committing(..) | State::Aborting(..) | State::InDoubt(_) => {
+                const WHY: &str = "the transaction before has not ended; ask for its end once more";
+                return Err(ClientError::IllegalState(WHY));
+            }
+            State::Open | State::Broken(_) => {
+                return Err(ClientError::IllegalState("a transaction is open already"));
+            }
         }
         // Looked at anew for each transaction, as a cluster may be upgraded under us.
         self.version = match self.network.feature("transaction.version") {
@@ -136,6 +152,7 @@ impl Producer {
             State::InDoubt(Outcome::Abort) => {
                 Err(ClientError::IllegalState("an abort is in doubt"))
             }
+            State::Aborting(..) => Err(ClientError::IllegalState("an abort is under way")),
             _ => Err(ClientError::IllegalState("no transaction is open")),
         }
     }
@@ -159,13 +176,14 @@ impl Producer {
             State::InDoubt(Outcome::Commit) => {
                 Err(ClientError::IllegalState("a commit is in doubt"))
             }
+            State::Committing(..) => Err(ClientError::IllegalState("a commit is under way")),
             _ => Err(ClientError::IllegalState("no transaction is open")),
         }
     }
 
     /// The same was asked for once more: perhaps nobody waits for the first call any longer.
     fn taken_over(&mut self, first: CallId) {
-        const WHY: &str = "a later call waits for the end of this transaction";
+        const WHY: &str = "a later call of the same waits for the end";
         self.finish(first, Err(ClientError::IllegalState(WHY)));
     }
 

@@ -4,6 +4,7 @@ mod bench;
 mod connection;
 mod fetcher;
 mod producer;
+mod producer_ends;
 mod producer_share_acks;
 mod share_consumer;
 mod share_membership;

@@ -30,7 +30,7 @@ pub(crate) fn init(bench: &mut Bench<Producer>, producer_id: i64, producer_epoch
     assert_eq!(bench.result(call), Ok(ProducerOutput::Done));
 }
 
-fn initialized(producer_id: i64, producer_epoch: i16) -> InitProducerIdResponse {
+pub(crate) fn initialized(producer_id: i64, producer_epoch: i16) -> InitProducerIdResponse {
     InitProducerIdResponse {
         producer_id,
         producer_epoch,
@@ -562,47 +562,4 @@ fn calls_out_of_order_are_refused() {
         bench.result(twice),
         Err(ClientError::IllegalState(_))
     ));
-}
-
-#[test]
-fn closing_aborts_what_is_open() {
-    let mut bench = producer();
-    init(&mut bench, 40, 0);
-    begin(&mut bench);
-    let record = send(&mut bench, 0, "a");
-    let sent = bench.next();
-    let close = bench.call(ProducerCommand::Close);
-    bench.answer(&sent, produced(&sent, ErrorCode::NONE, 0));
-    assert!(bench.result(record).is_ok());
-    let sent = bench.next();
-    assert!(!end(&sent).1.committed);
-    bench.answer(&sent, ended(40, 1));
-    assert_eq!(bench.result(close), Ok(ProducerOutput::Done));
-    assert!(bench.open.is_empty());
-    let late = bench.call(ProducerCommand::BeginTransaction);
-    assert_eq!(bench.result(late), Err(ClientError::Closed));
-}
-
-#[test]
-fn a_repeated_end_waits_for_the_one_under_way() {
-    for (command, epoch) in [
-        (ProducerCommand::CommitTransaction, 1),
-        (ProducerCommand::AbortTransaction, 1),
-    ] {
-        let mut bench = producer();
-        init(&mut bench, 7, 0);
-        begin(&mut bench);
-        send(&mut bench, 0, "a");
-        let sent = bench.next();
-        bench.answer(&sent, produced(&sent, ErrorCode::NONE, 0));
-        let first = bench.call(command.clone());
-        let sent = bench.next();
-        let second = bench.call(command);
-        assert!(matches!(
-            bench.result(first),
-            Err(ClientError::IllegalState(_))
-        ));
-        bench.answer(&sent, ended(7, epoch));
-        assert_eq!(bench.result(second), Ok(ProducerOutput::Done));
-    }
 }

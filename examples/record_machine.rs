@@ -24,9 +24,6 @@ fn main() {
         let verdict = partition.stage(now, Some(&member), owner, ErrorCode::NONE, &[accept]);
         println!("delivery {}: {verdict:?}", got[0].delivery_count);
         partition.resolve(now, owner.producer_id, epoch + 1, true, commit);
-        println!(
-            "committed: {commit}, the group begins at {}",
-            partition.start_offset()
-        );
+        println!("commit {commit}: start {}", partition.start_offset());
     }
 }

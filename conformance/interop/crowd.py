@@ -13,6 +13,7 @@ import resource
 import struct
 import subprocess
 import sys
+import time
 
 ROUNDS = 100
 PATIENCE = 60
@@ -70,7 +71,7 @@ async def deaf(port, topic, fetches):
 
 def check(results, name, holds, detail):
     results.append(bool(holds))
-    print(f"{'ok' if holds else 'FAILED'}: {name}: {detail}")
+    print(f"# {'ok' if holds else 'FAILED'}: {name}: {detail}")
 
 
 async def crowd(options, process, port):
@@ -107,11 +108,16 @@ def main():
     options.add_argument("--idle", type=int, default=5_000)
     options.add_argument("--busy", type=int, default=200)
     options.add_argument("--fetches", type=int, default=10_000)
-    options.add_argument("--limit", type=int, default=256, help="MiB more than before")
+    options.add_argument("--limit", type=int, default=64, help="MiB more than before")
     options = options.parse_args()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    wanted = options.idle + options.busy + 500
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        sys.exit(f"{wanted} open files are needed, {hard} allowed: raise `ulimit -Hn`, or lower --idle")
+    # Inherited by the broker.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
     command = [options.broker, "--listen", "127.0.0.1:0", "--durability", "memory"]
+    began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         port = int(process.stdout.readline().rsplit(":", 1)[1])
@@ -122,6 +128,7 @@ def main():
     finally:
         process.terminate()
         process.wait()
+    print(f"# {options.broker}: {time.monotonic() - began:.0f} s")
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
 

@@ -4,7 +4,7 @@ use ackord_machine::Limits;
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
-use crate::script::{Keep, Needs, Pairs, StorageStep};
+use crate::script::{Keep, Needs, Pairs, Step, StorageStep};
 
 /// What came from the broker on one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +85,17 @@ pub fn limits(pairs: &Pairs) -> Result<Limits, String> {
     Ok(limits)
 }
 
+/// Who carries out a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// The runner, by requests.
+    No,
+    /// The arm has created a topic; its id.
+    Topic(Uuid),
+    /// The arm has carried it out.
+    Yes,
+}
+
 /// A broker under test. Clients are named; the first request of a name opens its connection.
 pub trait Arm {
     /// Why this arm cannot run a script with such steps; `None` where it can.
@@ -95,6 +106,14 @@ pub trait Arm {
     /// # Errors
     /// It does not start.
     fn start(&mut self, configs: &Pairs, limits: &Pairs) -> Result<(), String>;
+
+    /// Carries a step out in another way than by the requests of the runner, where the arm has one.
+    ///
+    /// # Errors
+    /// What is not as it has to be.
+    fn take(&mut self, _step: &Step) -> Result<Taken, String> {
+        Ok(Taken::No)
+    }
 
     /// Appended to each name of a topic, group or transactional id.
     fn suffix(&self) -> String {

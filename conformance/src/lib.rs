@@ -3,6 +3,7 @@
 //! * [`script`]: the language of the scripts in `scripts/`, the executable text of KIP-1289.
 //! * [`run`]: runs a script against an [`arm`]: the cores in this process ([`core_arm`]), or a
 //!   server behind a socket ([`tcp_arm`]).
+//! * [`client_speech`]: which scripts applications can say by the API of a client library.
 //! * [`memory_store`]: a store that holds, fails and loses operations on command.
 //! * [`transcript`]: what a run looks like, for snapshots.
 //! * [`adapter`]: proof that an adapter keeps the rules of the cores.
@@ -13,6 +14,7 @@ pub mod adapter;
 mod answers;
 pub mod arm;
 mod client;
+pub mod client_speech;
 pub mod core_arm;
 pub mod core_view;
 pub mod faults;

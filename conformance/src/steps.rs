@@ -10,7 +10,7 @@ use ackord_proto::messages::{
 };
 
 use crate::answers::{Codes, listed};
-use crate::arm::{Arm, Received, ShareView, StateRange};
+use crate::arm::{Arm, Received, ShareView, StateRange, Taken};
 use crate::client::{Clients, Outstanding};
 use crate::core_view::state_name;
 use crate::log_reader;
@@ -81,6 +81,17 @@ impl<'a> Session<'a> {
             self.started = true;
             self.arm.start(&self.configs, &self.limits)?;
         }
+        match (self.arm.take(step)?, step) {
+            (Taken::No, _) => self.by_requests(step),
+            (Taken::Topic(id), Step::Topic { name, .. }) => {
+                self.clients.learn_topic(name, id);
+                Ok(())
+            }
+            (Taken::Topic(_) | Taken::Yes, _) => Ok(()),
+        }
+    }
+
+    fn by_requests(&mut self, step: &Step) -> Result<(), String> {
         match step {
             Step::Advance { millis } => self.arm.advance(*millis),
             Step::Broker(_) | Step::Limits(_) => Ok(()),

@@ -1,20 +1,27 @@
 //! Every script of the conformance suite on a real server over loopback: its threads, its store on
 //! disk, its sockets. Only the clock is turned by hand.
 
+mod client_arm;
 mod server_arm;
 
 use std::io;
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::thread;
 
 use ackord_conformance::arm::Arm;
+use ackord_conformance::client_speech::client_speech;
 use ackord_conformance::run::{load, run, script_files};
 use ackord_conformance::script::Script;
 use ackord_conformance::tcp_arm::TcpArm;
+use ackord_io_async_std::client::AsyncStd;
+use ackord_io_tokio::client::Tokio;
 use ackord_machine::Limits;
 use ackord_server::{Address, Durability, Host, Level, Logger, Startup};
+use client_arm::{ClientArm, Entered, Taking};
 use server_arm::ServerArm;
+use tokio::runtime::Runtime;
 
 /// How an adapter accepts and serves connections.
 type Serve = fn(TcpListener, Host) -> io::Result<()>;
@@ -64,6 +71,58 @@ fn scripts_hold_on_tokio_over_loopback() {
 #[test]
 fn scripts_hold_on_async_std_over_loopback() {
     all_scripts_on("async-std", ackord_io_async_std::server::serve);
+}
+
+impl Entered for Tokio {
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
+        RUNTIME.block_on(future)
+    }
+}
+
+impl Entered for AsyncStd {
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        async_std::task::block_on(future)
+    }
+}
+
+/// Runs what the client can say; says what it cannot, and why.
+fn scripts_by_the_client<R: Entered>(serve: Serve, taking: Taking) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/scripts");
+    let (mut ran, mut left_out, mut failures) = (0, 0, Vec::new());
+    for path in script_files(&folder) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let script = load(&path).expect("scripts can be read");
+        let speech = match client_speech(&script) {
+            Ok(speech) => speech,
+            Err(reason) => {
+                println!("left out {name}: {reason}");
+                left_out += 1;
+                continue;
+            }
+        };
+        ran += 1;
+        let run = run(&script, &mut ClientArm::<R>::new(serve, taking, speech));
+        if let Some(failure) = run.failure {
+            println!("{name}\n{}", run.transcript);
+            failures.push(format!("{name}: {failure}"));
+        }
+    }
+    println!("{ran} scripts said by the client, {left_out} left out");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(ran >= 25, "only {ran} scripts are said by the client");
+}
+
+#[test]
+fn scripts_hold_by_the_client_on_tokio() {
+    scripts_by_the_client::<Tokio>(ackord_io_tokio::server::serve, Taking::Polls);
+    scripts_by_the_client::<Tokio>(ackord_io_tokio::server::serve, Taking::Stream);
+}
+
+#[test]
+fn scripts_hold_by_the_client_on_async_std() {
+    scripts_by_the_client::<AsyncStd>(ackord_io_async_std::server::serve, Taking::Polls);
+    scripts_by_the_client::<AsyncStd>(ackord_io_async_std::server::serve, Taking::Stream);
 }
 
 /// What goes wrong at the last of the steps, in a world with records and a member.

@@ -51,6 +51,8 @@ pub(crate) struct ServerArm {
     limits: Limits,
     wall_millis: i64,
     running: Option<Running>,
+    /// Stays bound over a crash, so that clients find the broker again where it was.
+    listener: Option<TcpListener>,
     conns: BTreeMap<String, Conn>,
     frames: FrameText,
     log: Vec<String>,
@@ -58,14 +60,20 @@ pub(crate) struct ServerArm {
 
 impl ServerArm {
     pub(crate) fn new(serve: Serve) -> Self {
+        Self::at(serve, WALL_START_MS)
+    }
+
+    /// Its wall clock begins here, in milliseconds since the Unix epoch.
+    pub(crate) fn at(serve: Serve, wall_millis: i64) -> Self {
         ServerArm {
             serve,
             root: tempfile::tempdir().expect("a directory"),
             starts: 0,
             configs: Vec::new(),
             limits: Limits::default(),
-            wall_millis: WALL_START_MS,
+            wall_millis,
             running: None,
+            listener: None,
             conns: BTreeMap::new(),
             frames: FrameText::default(),
             log: Vec::new(),
@@ -79,7 +87,11 @@ impl ServerArm {
 
     fn boot(&mut self) -> Result<(), String> {
         let started = |error: io::Error| format!("cannot start: {error}");
-        let listener = TcpListener::bind("127.0.0.1:0").map_err(started)?;
+        let listener = match self.listener.take() {
+            Some(listener) => listener,
+            None => TcpListener::bind("127.0.0.1:0").map_err(started)?,
+        };
+        self.listener = Some(listener.try_clone().map_err(started)?);
         let port = listener.local_addr().map_err(started)?.port();
         let logger = Logger::new(Level::Error);
         let startup = |now| Startup {
@@ -130,7 +142,12 @@ impl ServerArm {
         self.running.as_ref()?.host.errand(errand, look)
     }
 
-    fn rest(&mut self, errand: Errand) -> Result<Rest, String> {
+    /// Where it listens; `None` while it is down.
+    pub(crate) fn address(&self) -> Option<String> {
+        self.running.as_ref().map(|own| own.address.clone())
+    }
+
+    pub(crate) fn rest(&mut self, errand: Errand) -> Result<Rest, String> {
         let rest = self.look(errand, |_: &Broker, rest| rest);
         let rest = rest.ok_or("the server does not come to rest")?;
         self.wall_millis = rest.now.wall.as_millis();

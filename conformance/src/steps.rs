@@ -148,13 +148,17 @@ impl<'a> Session<'a> {
         let (request, version) = self.clients.request(client, verb)?;
         self.send(client, request, version)?;
         self.take_answer(client, &Expected::Success)?;
+        let heartbeat = Verb::Heartbeat {
+            epoch: None,
+            topics: Vec::new(),
+        };
         for _ in 0..JOIN_ROUNDS {
             let member = &self.clients.client(client).member;
             if member.assigned || member.topics.is_empty() {
                 return Ok(());
             }
             self.arm.pause();
-            let (request, version) = self.clients.request(client, &Verb::Heartbeat)?;
+            let (request, version) = self.clients.request(client, &heartbeat)?;
             self.send(client, request, version)?;
             self.take_answer(client, &Expected::Success)?;
         }

@@ -22,6 +22,7 @@ mod share_common;
 pub(super) mod share_fetch;
 mod share_group_heartbeat;
 mod share_group_state;
+pub(super) mod share_start;
 #[cfg(test)]
 mod tests_admin;
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod failure;
 mod fetch_sessions;
 mod figures;
 mod gather;
+mod group_recovery;
 mod journal;
 mod producer_ids;
 mod recovery;

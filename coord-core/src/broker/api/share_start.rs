@@ -68,7 +68,7 @@ impl Broker {
     }
 
     /// The place by the group's reset policy.
-    fn start_of(&mut self, log: LogId, group: &Str) -> Answer {
+    pub(super) fn start_of(&mut self, log: LogId, group: &Str) -> Answer {
         let reset = self.share_settings(group).offset_reset;
         let Some(data) = self.logs.get(&log) else {
             return Answer::Nowhere;

@@ -24,7 +24,7 @@ pub(crate) const READER: &str = "reader";
 /// Resource type of a group in IncrementalAlterConfigs.
 const GROUP_RESOURCE: i8 = 32;
 /// Heartbeats until a member has its partitions.
-const JOIN_ROUNDS: usize = 20;
+const JOIN_ROUNDS: usize = 100;
 
 /// A script under way: the arm, the clients, and what the last answer was.
 pub(crate) struct Session<'a> {

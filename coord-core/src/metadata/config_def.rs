@@ -57,8 +57,8 @@ impl ConfigKind {
             ConfigKind::Int(low, high) => within(low, high, INT, "INT"),
             ConfigKind::Long(low, high) => within(low, high, BIG, "LONG"),
             ConfigKind::OffsetReset if OffsetReset::parse(value).is_none() => Err(format!(
-                "`{value}` is neither 'earliest' nor 'latest' nor of the form \
-                 'by_duration:<PnDTnHnMn.nS>'"
+                "Invalid value `{value}` for configuration share.auto.offset.reset. The value must \
+                 be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
             )),
             ConfigKind::OneOf(words) if !words.contains(&value) => {
                 Err(format!("String must be one of: {}", words.join(", ")))

@@ -209,11 +209,11 @@ pub fn check_group_config(broker: &BrokerConfig, name: &str, value: &str) -> Res
     let value = value.trim();
     let number = value.parse::<i64>().unwrap_or_default();
     match name {
-        "errors.deadletterqueue.topic.name" if value.starts_with("__") => Err(format!(
-            "{name}: the name of a dead letter queue must not start with '__'"
-        )),
+        "errors.deadletterqueue.topic.name" if value.starts_with("__") => {
+            Err(format!("{name}: DLQ topic name must not start with '__'"))
+        }
         "streams.assignor.name" if value != "sticky" => Err(format!(
-            "{name} '{value}' is not a task assignor; there is: [sticky]."
+            "{name} '{value}' is not a registered task assignor. Registered assignors are: [sticky]."
         )),
         "streams.num.standby.replicas" => match broker.number("group.streams.max.standby.replicas")
         {

@@ -497,7 +497,7 @@ fn values_are_read_as_java_reads_them() {
         (
             "share.auto.offset.reset",
             "LATEST",
-            "neither 'earliest' nor 'latest'",
+            "either 'earliest', 'latest' or",
         ),
         (
             "share.renew.acknowledge.enable",

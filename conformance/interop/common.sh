@@ -46,6 +46,10 @@ tool() {
         kafka-configs) class=ConfigCommand ;;
         kafka-console-producer) class=ConsoleProducer ;;
         kafka-console-consumer) class=consumer.ConsoleConsumer ;;
+        kafka-groups) class=GroupsCommand ;;
+        kafka-share-groups) class=consumer.group.ShareGroupCommand ;;
+        kafka-share-consumer-perf-test) class=ShareConsumerPerformance ;;
+        kafka-verifiable-share-consumer) class=VerifiableShareConsumer ;;
         kafka-console-share-consumer) class=consumer.ConsoleShareConsumer ;;
         *) echo "no such tool: $1" >&2; return 2 ;;
     esac

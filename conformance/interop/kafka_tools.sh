@@ -38,6 +38,53 @@ described() { # TOPIC PARTITIONS
     done
 }
 
+# Columns with one blank between them; groups of other checks do not count.
+share_groups() { # ARGS...
+    tool kafka-share-groups "$@" | table
+}
+
+table() {
+    tr -s ' \t' ' ' | sed -e 's/ $//' -e '/^$/d'
+}
+
+list_groups() {
+    tool kafka-groups --list --share | table | awk '$1 == "GROUP" || $1 == "shared"'
+}
+
+list_states() {
+    share_groups --list --state empty | awk '$1 == "GROUP" || $1 == "shared"'
+}
+
+group_config() {
+    tool kafka-configs --describe --entity-type groups --entity-name shared | table
+}
+
+# Group `shared` has consumed all 420 records of `plain`. Apache Kafka describes the start offset
+# that its share coordinator has; it may be that of the acknowledgement before the last.
+check_share_groups() {
+    local offsets='GROUP TOPIC PARTITION START-OFFSET LAG'
+    check configs/describe-group "$(printf '%s\n %s %s %s' 'Dynamic configs for group shared are:' \
+        'share.auto.offset.reset=earliest sensitive=false' \
+        'synonyms={DYNAMIC_GROUP_CONFIG:share.auto.offset.reset=earliest,' \
+        'DEFAULT_CONFIG:share.auto.offset.reset=latest}')" group_config
+    check groups/list "$(printf 'GROUP TYPE PROTOCOL\nshared Share share')" list_groups
+    check share-groups/list "$(printf 'GROUP STATE\nshared Empty')" list_states
+    check share-groups/offsets "$(printf '%s\nshared plain 0 420 0' "$offsets")" \
+        share_groups --describe --group shared
+    check share-groups/reset "$(printf 'GROUP TOPIC PARTITION NEW-OFFSET\nshared plain 0 0')" \
+        share_groups --reset-offsets --group shared --topic plain --to-earliest --execute
+    check share-groups/offsets-after-reset "$(printf '%s\nshared plain 0 0 420' "$offsets")" \
+        share_groups --describe --group shared
+    check share-consumer/after-reset "$(lines a 1 200; lines b 1 200; lines c 1 20)" \
+        share_consume shared plain 420
+    check share-groups/delete-offsets "$(printf 'TOPIC STATUS\nplain Successful')" \
+        share_groups --delete-offsets --group shared --topic plain
+    check share-groups/delete \
+        "Deletion of requested share groups ('shared') was successful." \
+        share_groups --delete --group shared
+    check groups/list-after-delete "GROUP TYPE PROTOCOL" list_groups
+}
+
 check_kafka_tools() {
     check topics/create "Created topic plain." \
         tool kafka-topics --create --topic plain --partitions 1 --replication-factor 1
@@ -61,6 +108,8 @@ check_kafka_tools() {
     check producer/more "" produce plain c 1 20
     # Accepted records do not come again: only the new ones.
     check share-consumer/rest "$(lines c 1 20)" share_consume shared plain 20
+
+    check_share_groups
 
     check topics/delete "" tool kafka-topics --delete --topic three
     check topics/list-after-delete plain list_user_topics

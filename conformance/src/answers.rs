@@ -7,6 +7,7 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::ShareFetchResponse;
 
 use crate::client::Clients;
+use crate::group_admin::says;
 use crate::log_reader;
 use crate::script::{AcquiredSpan, Expected, TopicPartition};
 
@@ -173,7 +174,7 @@ impl Clients {
                     )
                 })
             }
-            _ => Codes::default(),
+            other => self.group_admin_codes(other).unwrap_or_default(),
         }
     }
 
@@ -248,6 +249,10 @@ impl Clients {
                     && parts.iter().all(|(own, _)| there(own))
             }
             Expected::Success => codes.is_success(),
+            Expected::Says(wanted) if codes.is_success() => {
+                return says(wanted, self.group_admin_text(response));
+            }
+            Expected::Says(_) => false,
             Expected::Acquired(_) | Expected::Nothing | Expected::Values(_) => {
                 if codes.is_success() {
                     return self.compare_records(expected, request, response);

@@ -13,7 +13,9 @@ use ackord_proto::error_code::ErrorCode;
 use crate::answers::Codes;
 use crate::core_arm::CoreArm;
 use crate::memory_store::Plan;
-use crate::script::{AckSpans, Expected, Script, Step, StorageStep, TopicPartition, Verb};
+use crate::script::{
+    AckSpans, Expected, GroupAdmin, Script, Step, StorageStep, TopicPartition, Verb,
+};
 use crate::steps::Session;
 
 /// Longer than any transaction, lock and session of the scripts.
@@ -277,6 +279,7 @@ impl Account {
             | Verb::Stage { .. }
             | Verb::AddShareAcks { .. }
             | Verb::AddPartitions { .. } => {}
+            Verb::GroupAdmin(admin) => return self.note_admin(admin, codes),
             _ => return,
         }
         let Some(index) = self.current.get(client).copied() else {
@@ -306,6 +309,28 @@ impl Account {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Whoever changes a group from outside decides over its records, unless refused because the
+    /// group is in use.
+    fn note_admin(&mut self, admin: &GroupAdmin, codes: Option<&Codes>) {
+        let refusal = ErrorCode::NON_EMPTY_GROUP;
+        let refused = codes.is_some_and(|codes| {
+            codes.top == Some(refusal) || codes.parts.iter().any(|(_, code)| *code == refusal)
+        });
+        if refused {
+            return;
+        }
+        match admin {
+            GroupAdmin::AlterOffsets { group, .. } | GroupAdmin::DeleteOffsets { group, .. } => {
+                self.excluded.insert(group.clone());
+            }
+            GroupAdmin::DeleteGroups(groups) => self.excluded.extend(groups.iter().cloned()),
+            GroupAdmin::DescribeClassic(_)
+            | GroupAdmin::DescribeGroups(_)
+            | GroupAdmin::DescribeOffsets { .. }
+            | GroupAdmin::ListGroups { .. } => {}
         }
     }
 

@@ -331,6 +331,9 @@ fn expected(text: &str) -> Result<Expected, String> {
     if let Some(code) = ErrorCode::from_name(text) {
         return Ok(Expected::Code(code));
     }
+    if let Some(words) = text.strip_prefix("says ") {
+        return Ok(Expected::Says(words.to_string()));
+    }
     if let Some(list) = text.strip_prefix("values ") {
         return list
             .split(',')

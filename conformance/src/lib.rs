@@ -20,6 +20,7 @@ pub mod core_view;
 pub mod faults;
 pub mod frame_stream;
 mod grammar;
+mod group_admin;
 mod log_reader;
 pub mod memory_store;
 mod requests;

@@ -42,6 +42,7 @@ impl Clients {
             Verb::DeleteState { group, partition } => {
                 Ok((self.delete_state(group, partition).into(), 0))
             }
+            Verb::GroupAdmin(verb) => Ok(self.group_admin(verb)),
             Verb::Read {
                 partitions,
                 max_wait_ms,
@@ -103,10 +104,7 @@ impl Clients {
                 request.share_acquire_mode = i8::from(*exact);
                 (request.into(), 2)
             }
-            Verb::Heartbeat => {
-                let epoch = self.client(client).member.epoch;
-                (self.heartbeat(client, epoch).into(), 1)
-            }
+            Verb::Heartbeat { epoch, topics } => (self.stay(client, *epoch, topics).into(), 1),
             Verb::Leave => (self.heartbeat(client, -1).into(), 1),
             Verb::Join { group, topics } => {
                 let member = &mut self.client(client).member;

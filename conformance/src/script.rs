@@ -183,6 +183,45 @@ pub struct StageOptions {
     pub member_epoch: Option<EpochOption>,
 }
 
+/// What an administrator asks about groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupAdmin {
+    /// AlterShareGroupOffsets.
+    AlterOffsets {
+        /// Share group.
+        group: String,
+        /// Its new start offsets.
+        offsets: Vec<(TopicPartition, i64)>,
+    },
+    /// DeleteGroups.
+    DeleteGroups(Vec<String>),
+    /// DeleteShareGroupOffsets.
+    DeleteOffsets {
+        /// Share group.
+        group: String,
+        /// Topics.
+        topics: Vec<String>,
+    },
+    /// DescribeGroups, which is for classic groups.
+    DescribeClassic(Vec<String>),
+    /// ShareGroupDescribe.
+    DescribeGroups(Vec<String>),
+    /// DescribeShareGroupOffsets.
+    DescribeOffsets {
+        /// Share group.
+        group: String,
+        /// Partitions; none: all that the group has.
+        partitions: Vec<TopicPartition>,
+    },
+    /// ListGroups.
+    ListGroups {
+        /// `state:NAME`
+        states: Vec<String>,
+        /// `type:NAME`
+        types: Vec<String>,
+    },
+}
+
 /// What a client does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verb {
@@ -243,8 +282,15 @@ pub enum Verb {
         /// `exact`: never more than `max` (KIP-1206).
         exact: bool,
     },
+    /// Asking about groups, or changing them from outside.
+    GroupAdmin(GroupAdmin),
     /// ShareGroupHeartbeat of a member.
-    Heartbeat,
+    Heartbeat {
+        /// `epoch=`: differs from the member's own.
+        epoch: Option<EpochOption>,
+        /// Topics to which it subscribes from now on; none: as before.
+        topics: Vec<String>,
+    },
     /// InitProducerId.
     Init {
         /// Transactional id.
@@ -357,6 +403,8 @@ pub enum Expected {
     Nothing,
     /// No error at the top, these for these partitions, none for others.
     Parts(Vec<(TopicPartition, ErrorCode)>),
+    /// No error, and an answer about groups that reads like this.
+    Says(String),
     /// No error anywhere.
     Success,
     /// These values and no others of each partition.

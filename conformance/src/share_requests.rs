@@ -30,6 +30,27 @@ impl Clients {
         }
     }
 
+    /// The heartbeat of a member that stays, perhaps with other topics or an epoch not its own.
+    pub(crate) fn stay(
+        &mut self,
+        client: &str,
+        epoch: Option<EpochOption>,
+        topics: &[String],
+    ) -> ShareGroupHeartbeatRequest {
+        let own = self.client(client).member.epoch;
+        let epoch = match epoch {
+            None => own,
+            Some(EpochOption::Absolute(epoch)) => i32::from(epoch),
+            Some(EpochOption::Relative(by)) => own.saturating_add(i32::from(by)),
+        };
+        let mut request = self.heartbeat(client, epoch);
+        if !topics.is_empty() {
+            let names = topics.iter().map(|topic| Str::from(self.wire(topic)));
+            request.subscribed_topic_names = Some(names.collect());
+        }
+        request
+    }
+
     pub(crate) fn share_fetch(
         &mut self,
         client: &str,

@@ -24,7 +24,7 @@ pub(crate) const READER: &str = "reader";
 /// Resource type of a group in IncrementalAlterConfigs.
 const GROUP_RESOURCE: i8 = 32;
 /// Heartbeats until a member has its partitions.
-const JOIN_ROUNDS: usize = 20;
+const JOIN_ROUNDS: usize = 100;
 
 /// A script under way: the arm, the clients, and what the last answer was.
 pub(crate) struct Session<'a> {
@@ -159,13 +159,17 @@ impl<'a> Session<'a> {
         let (request, version) = self.clients.request(client, verb)?;
         self.send(client, request, version)?;
         self.take_answer(client, &Expected::Success)?;
+        let heartbeat = Verb::Heartbeat {
+            epoch: None,
+            topics: Vec::new(),
+        };
         for _ in 0..JOIN_ROUNDS {
             let member = &self.clients.client(client).member;
             if member.assigned || member.topics.is_empty() {
                 return Ok(());
             }
             self.arm.pause();
-            let (request, version) = self.clients.request(client, &Verb::Heartbeat)?;
+            let (request, version) = self.clients.request(client, &heartbeat)?;
             self.send(client, request, version)?;
             self.take_answer(client, &Expected::Success)?;
         }

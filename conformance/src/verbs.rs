@@ -1,6 +1,7 @@
 //! Reading what a client does.
 
 use crate::grammar::{Words, number, range, topic_partition};
+use crate::group_admin;
 use crate::script::{AckSpan, AckSpans, EpochOption, Identity, StageOptions, TopicPartition, Verb};
 
 /// Options of a verb: `name=value`, or a bare word that stands for itself.
@@ -64,7 +65,10 @@ pub(crate) fn verb(text: &str) -> Result<Verb, String> {
     let name = words.next("what the client does")?;
     let verb = match producer_verb(name, &mut words, &mut options)? {
         Some(verb) => verb,
-        None => other_verb(name, &mut words, &mut options)?,
+        None => match group_admin::verb(name, &mut words)? {
+            Some(verb) => Verb::GroupAdmin(verb),
+            None => other_verb(name, &mut words, &mut options)?,
+        },
     };
     words.end()?;
     options.end()?;
@@ -141,7 +145,10 @@ fn other_verb(
         },
         "disconnect" => Verb::Disconnect,
         "fetch" => fetch(words, options)?,
-        "heartbeat" => Verb::Heartbeat,
+        "heartbeat" => Verb::Heartbeat {
+            epoch: options.epoch("epoch")?,
+            topics: values(words),
+        },
         "join" => Verb::Join {
             group: words.name("a group")?,
             topics: words.rest().iter().map(ToString::to_string).collect(),

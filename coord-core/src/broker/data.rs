@@ -201,7 +201,7 @@ impl Broker {
     /// The value of a topic's configuration in force.
     pub(super) fn topic_config(&self, topic: &str, name: &str) -> &str {
         if let Some(value) = self.metadata.configs(resource::TOPIC, topic).get(name) {
-            return value;
+            return value.trim();
         }
         match name {
             "max.message.bytes" => self.config.text("message.max.bytes"),

@@ -20,6 +20,8 @@ pub(crate) enum ReadFor {
     ListOffsets { slot: u64, part: usize },
     /// The next records of a share partition.
     ShareFetch { slot: u64, log: LogId },
+    /// The first record of a share partition by its age.
+    ShareStart { id: u64 },
 }
 
 /// An operation under way.

@@ -12,6 +12,7 @@ mod failure;
 mod fetch_sessions;
 mod figures;
 mod gather;
+mod group_recovery;
 mod journal;
 mod producer_ids;
 mod recovery;
@@ -81,6 +82,8 @@ pub struct Broker {
     connections: Connections,
     /// ListOffsets requests that wait for the store.
     offset_lookups: BTreeMap<u64, api::list_offsets::OffsetLookups>,
+    /// New share partitions whose first record the store looks for.
+    start_lookups: BTreeMap<u64, api::share_start::StartLookup>,
     journal: Journal,
     metadata: Metadata,
     producer_ids: ProducerIdBlock,
@@ -127,6 +130,7 @@ impl Broker {
             effects: VecDeque::new(),
             connections: Connections::default(),
             offset_lookups: BTreeMap::new(),
+            start_lookups: BTreeMap::new(),
             journal: Journal::default(),
             metadata: Metadata::default(),
             producer_ids: ProducerIdBlock::default(),

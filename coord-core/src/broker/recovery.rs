@@ -91,6 +91,7 @@ impl Broker {
     fn begin_serving(&mut self) {
         self.phase = Phase::Serving;
         self.name_cluster();
+        self.recover_groups();
         let coordinators: Vec<i32> = self.tcs.keys().copied().collect();
         for partition in coordinators {
             self.with_tc(partition, None, |tc, ctx, out| tc.recovered(ctx, out));

@@ -82,17 +82,8 @@ impl Broker {
                 self.produce_verified(envelope.correlation, &response, ordinal, gate);
             }
             Body::ReadShareGroupStateReply { response, pending } => {
-                let Some(leader) = self.leaders.get(&log) else {
-                    return;
-                };
-                let Some(group) = leader.reading_group(envelope.correlation).cloned() else {
-                    return;
-                };
                 let (response, pending) = (response.clone(), pending.clone());
-                self.with_leader(log, &group, gate, |leader, ctx, out| {
-                    leader.loaded(ctx, &group, &response, &pending, out);
-                });
-                self.wake_share_fetches(log, &group);
+                self.share_state_read(log, envelope.correlation, response, pending, gate);
             }
             Body::ResolveShareAcks(resolve) => {
                 let resolve = resolve.clone();

@@ -197,7 +197,7 @@ impl Broker {
         match purpose {
             ReadFor::Fetch { slot, part } => self.fetch_read(slot, part, batches),
             ReadFor::ShareFetch { slot, log } => self.share_fetch_read(slot, log, batches),
-            ReadFor::ListOffsets { .. } => {}
+            ReadFor::ListOffsets { .. } | ReadFor::ShareStart { .. } => {}
         }
     }
 
@@ -206,8 +206,10 @@ impl Broker {
         purpose: ReadFor,
         found: Result<Option<ackord_machine::Found>, StorageFault>,
     ) {
-        if let ReadFor::ListOffsets { slot, part } = purpose {
-            self.timestamp_found(slot, part, found);
+        match purpose {
+            ReadFor::ListOffsets { slot, part } => self.timestamp_found(slot, part, found),
+            ReadFor::ShareStart { id } => self.start_found(id, found),
+            ReadFor::Fetch { .. } | ReadFor::ShareFetch { .. } => {}
         }
     }
 

@@ -97,7 +97,7 @@ impl Broker {
     }
 
     /// Forgets what nobody has used for long: idle producers of each log, idle transactional ids,
-    /// groups without members (what they have acknowledged is in the log).
+    /// groups that have neither members nor states.
     fn expire(&mut self) {
         let wall = self.now.wall.as_millis();
         for log in self.logs.values_mut() {
@@ -113,7 +113,7 @@ impl Broker {
             }
         }
         self.groups
-            .retain(|_, group| group.members().next().is_some());
+            .retain(|_, group| !group.is_empty() || !group.share_partitions().is_empty());
         self.arm_expiry();
     }
 

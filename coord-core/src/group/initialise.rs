@@ -45,6 +45,8 @@ pub(super) struct ShareStates {
 #[derive(Clone, Debug)]
 struct TopicStates {
     name: Str,
+    /// Partitions that the topic had when the group came to know it.
+    known: i32,
     partitions: BTreeMap<i32, PartitionState>,
 }
 
@@ -71,6 +73,26 @@ impl ShareStates {
             .retain(|id, states| topics.topic(&states.name).is_some_and(|now| now.id == *id));
     }
 
+    /// A share partition has a state by another way.
+    pub(super) fn begun(&mut self, name: &Str, topic: TopicInfo, partition: i32, epoch: i32) {
+        let states = self.topics.entry(topic.id).or_insert_with(|| TopicStates {
+            name: name.clone(),
+            known: topic.partitions,
+            partitions: BTreeMap::new(),
+        });
+        let state = PartitionState {
+            state_epoch: epoch,
+            start_offset: UNINITIALISED_OFFSET,
+            progress: Progress::Initialised,
+        };
+        states.partitions.insert(partition, state);
+    }
+
+    /// A topic without states is one that the group does not know.
+    pub(super) fn forget_topic(&mut self, topic: Uuid) {
+        self.topics.remove(&topic);
+    }
+
     /// Requests for all `wanted` partitions that were never asked for and, where a retry is due,
     /// for those without success so far.
     pub(super) fn ask(
@@ -85,6 +107,7 @@ impl ShareStates {
         for (name, info) in wanted {
             let states = self.topics.entry(info.id).or_insert_with(|| TopicStates {
                 name: name.clone(),
+                known: info.partitions,
                 partitions: BTreeMap::new(),
             });
             let added = states.add(info.partitions, asker.group_epoch);
@@ -216,21 +239,22 @@ impl TopicStates {
     /// Adds what is new of `count` partitions, and returns it. A partition that comes to a topic
     /// the group knows starts at its beginning: its records came after the group did (KIP-932).
     fn add(&mut self, count: i32, group_epoch: i32) -> BTreeSet<i32> {
-        let start_offset = if self.partitions.is_empty() {
-            UNINITIALISED_OFFSET
-        } else {
-            0
-        };
-        let state = PartitionState {
-            state_epoch: group_epoch,
-            start_offset,
-            progress: Progress::Asked,
-        };
         let added: BTreeSet<i32> = (0..count)
             .filter(|partition| !self.partitions.contains_key(partition))
             .collect();
-        self.partitions
-            .extend(added.iter().map(|partition| (*partition, state)));
+        for partition in &added {
+            let start_offset = if *partition < self.known {
+                UNINITIALISED_OFFSET
+            } else {
+                0
+            };
+            let state = PartitionState {
+                state_epoch: group_epoch,
+                start_offset,
+                progress: Progress::Asked,
+            };
+            self.partitions.insert(*partition, state);
+        }
         added
     }
 

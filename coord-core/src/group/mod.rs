@@ -3,8 +3,9 @@
 //! * [`ShareGroup`]: the group itself; heartbeats go in, answers come out.
 //! * [`java_hash`]: which partition of an internal topic a key belongs to.
 //!
-//! A group is kept in memory. After a restart its members are unknown, get UNKNOWN_MEMBER_ID and
-//! join again, as Kafka's clients do by themselves.
+//! Members are kept in memory. After a restart a group is there again by the states of its share
+//! partitions; its members are unknown, get UNKNOWN_MEMBER_ID and join again, as Kafka's clients do
+//! by themselves.
 
 mod assignor;
 mod heartbeat;

@@ -119,6 +119,11 @@ impl ShareGroup {
         self.epoch
     }
 
+    /// Whether it has no members.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
     /// `Empty` or `Stable`, as ShareGroupDescribe names them.
     pub fn state(&self) -> &'static str {
         if self.members.is_empty() {
@@ -152,6 +157,18 @@ impl ShareGroup {
     /// All share partitions with a state, also of topics to which nobody subscribes now.
     pub fn share_partitions(&self) -> Assigned {
         self.states.all_initialised()
+    }
+
+    /// A share partition was begun from outside (AlterShareGroupOffsets), under a state epoch that
+    /// becomes the group's.
+    pub fn begun(&mut self, name: &Str, topic: TopicInfo, partition: i32, state_epoch: i32) {
+        self.epoch = self.epoch.max(state_epoch);
+        self.states.begun(name, topic, partition, state_epoch);
+    }
+
+    /// The states of a topic were deleted from outside (DeleteShareGroupOffsets).
+    pub fn forget_topic(&mut self, topic: Uuid) {
+        self.states.forget_topic(topic);
     }
 
     /// The member's right to acknowledge under `member_epoch` (KIP-1289, TxnShareAcknowledge v1):

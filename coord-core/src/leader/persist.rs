@@ -15,7 +15,6 @@ use ackord_share_partition::{AckError, Change, RecordState, SharePartition, Stat
 
 use super::share::{Phase, Share};
 use super::{Leader, LeaderContext, LeaderReply};
-use crate::metadata::OffsetReset;
 use crate::outbox::{Outbox, Ticket};
 
 /// The one leader epoch there is while partitions do not move.
@@ -122,13 +121,15 @@ impl Leader {
             .map(|(group, _)| group)
     }
 
-    /// The share coordinator's answer to a read. Stages that waited for it go on.
+    /// The share coordinator's answer to a read. A share partition that has no start yet begins at
+    /// `first`. Stages that waited for it go on.
     pub fn loaded(
         &mut self,
         ctx: LeaderContext<'_>,
         group: &Str,
         response: &ReadShareGroupStateResponse,
         pending: &[PendingAck],
+        first: i64,
         out: &mut Outbox<LeaderReply>,
     ) {
         let result = response
@@ -147,10 +148,7 @@ impl Leader {
             self.refuse_stages(stages, code, out);
             return;
         };
-        let chosen = (result.start_offset < 0).then_some(match ctx.settings.offset_reset {
-            OffsetReset::Earliest => ctx.log_start,
-            OffsetReset::Latest => ctx.high_watermark,
-        });
+        let chosen = (result.start_offset < 0).then_some(first);
         let start = chosen.unwrap_or(result.start_offset);
         let batches: Vec<StateBatch> = result
             .state_batches

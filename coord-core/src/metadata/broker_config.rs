@@ -47,9 +47,9 @@ impl BrokerConfig {
                 config.unknown.push(name.as_ref().to_string());
                 continue;
             };
-            let value = value.into();
+            let value: String = value.into();
             def.check(&value)?;
-            config.values.insert(def.name, value);
+            config.values.insert(def.name, value.trim().to_string());
         }
         config.check_advertised()?;
         Ok(config)
@@ -135,9 +135,9 @@ impl BrokerConfig {
 
     /// Bounds that the broker sets to what a group may ask for.
     pub fn group_bounds(&self, name: &str) -> Option<GroupBounds> {
-        let suffix = name.strip_prefix("share.")?;
-        let low = format!("group.share.min.{suffix}");
-        let high = format!("group.share.max.{suffix}");
+        let (kind, suffix) = name.split_once('.')?;
+        let low = format!("group.{kind}.min.{suffix}");
+        let high = format!("group.{kind}.max.{suffix}");
         config_def::find(BROKER_CONFIGS, &low)?;
         Some(GroupBounds {
             low: self.number(&low),

@@ -130,6 +130,13 @@ impl Metadata {
             .unwrap_or(&NONE)
     }
 
+    /// Names of one type for which something was set, in order; see [`resource`].
+    pub fn configured(&self, resource_type: i8) -> impl Iterator<Item = &Str> {
+        let all = self.configs.keys();
+        all.filter(move |(kind, _)| *kind == resource_type)
+            .map(|(_, name)| name)
+    }
+
     /// The first producer id that is not reserved.
     pub fn next_producer_id(&self) -> i64 {
         self.next_producer_id

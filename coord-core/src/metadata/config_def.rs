@@ -3,6 +3,8 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
+use super::group_configs::OffsetReset;
+
 /// What a value has to look like. The number is the type code of DescribeConfigs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigKind {
@@ -16,6 +18,8 @@ pub enum ConfigKind {
     List,
     /// A 64-bit integer within bounds.
     Long(i64, i64),
+    /// `earliest`, `latest` or `by_duration:` and a duration.
+    OffsetReset,
     /// One of these words.
     OneOf(&'static [&'static str]),
     /// Any text.
@@ -27,7 +31,7 @@ impl ConfigKind {
     pub fn code(self) -> i8 {
         match self {
             ConfigKind::Boolean => 1,
-            ConfigKind::OneOf(_) | ConfigKind::Text => 2,
+            ConfigKind::OffsetReset | ConfigKind::OneOf(_) | ConfigKind::Text => 2,
             ConfigKind::Int(..) => 3,
             ConfigKind::Long(..) => 5,
             ConfigKind::Fraction => 6,
@@ -36,25 +40,40 @@ impl ConfigKind {
     }
 
     fn check(self, value: &str) -> Result<(), String> {
-        let within = |low: i64, high: i64| match value.parse::<i64>() {
-            Err(_) => Err("Not a number".to_string()),
+        let value = value.trim();
+        let within = |low: i64, high: i64, largest: i64, kind: &str| match value.parse::<i64>() {
             Ok(number) if number < low => Err(format!("Value must be at least {low}")),
-            Ok(number) if number > high => Err(format!("Value must be no more than {high}")),
-            Ok(_) => Ok(()),
+            Ok(number) if number <= high => Ok(()),
+            Ok(number) if number <= largest => Err(format!("Value must be no more than {high}")),
+            _ => Err(format!("Not a number of type {kind}")),
         };
         match self {
-            ConfigKind::Boolean if !matches!(value, "true" | "false") => {
+            ConfigKind::Boolean if parse_boolean(value).is_none() => {
                 Err("Expected value to be either true or false".to_string())
             }
             ConfigKind::Fraction if !is_fraction(value) => {
                 Err("Value must be between 0 and 1".to_string())
             }
-            ConfigKind::Int(low, high) | ConfigKind::Long(low, high) => within(low, high),
+            ConfigKind::Int(low, high) => within(low, high, INT, "INT"),
+            ConfigKind::Long(low, high) => within(low, high, BIG, "LONG"),
+            ConfigKind::OffsetReset if OffsetReset::parse(value).is_none() => Err(format!(
+                "Invalid value `{value}` for configuration share.auto.offset.reset. The value must \
+                 be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+            )),
             ConfigKind::OneOf(words) if !words.contains(&value) => {
                 Err(format!("String must be one of: {}", words.join(", ")))
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// `true` or `false` in letters of either case, as Java reads it.
+pub fn parse_boolean(value: &str) -> Option<bool> {
+    match value {
+        _ if value.eq_ignore_ascii_case("true") => Some(true),
+        _ if value.eq_ignore_ascii_case("false") => Some(false),
+        _ => None,
     }
 }
 
@@ -100,7 +119,7 @@ pub fn find(defs: &'static [ConfigDef], name: &str) -> Option<&'static ConfigDef
     defs.iter().find(|def| def.name == name)
 }
 
-const fn def(name: &'static str, default: &'static str, kind: ConfigKind) -> ConfigDef {
+pub(super) const fn def(name: &'static str, default: &'static str, kind: ConfigKind) -> ConfigDef {
     ConfigDef {
         name,
         default,
@@ -109,8 +128,7 @@ const fn def(name: &'static str, default: &'static str, kind: ConfigKind) -> Con
 }
 
 const BIG: i64 = i64::MAX;
-const INT: i64 = i32::MAX as i64;
-const ISOLATION: &[&str] = &["read_uncommitted", "read_committed"];
+pub(super) const INT: i64 = i32::MAX as i64;
 
 /// Configurations of a topic (Kafka 4.4).
 pub const TOPIC_CONFIGS: &[ConfigDef] = &[
@@ -189,49 +207,62 @@ pub const TOPIC_CONFIGS: &[ConfigDef] = &[
     ),
 ];
 
-/// Configurations of a share group (KIP-932, KIP-1240). The defaults of most are those of the
-/// broker.
-pub const GROUP_CONFIGS: &[ConfigDef] = &[
-    def(
-        "share.auto.offset.reset",
-        "latest",
-        ConfigKind::OneOf(&["earliest", "latest"]),
-    ),
-    def("share.delivery.count.limit", "5", ConfigKind::Int(2, INT)),
-    def(
-        "share.heartbeat.interval.ms",
-        "5000",
-        ConfigKind::Int(1, INT),
-    ),
-    def(
-        "share.isolation.level",
-        "read_uncommitted",
-        ConfigKind::OneOf(ISOLATION),
-    ),
-    def(
-        "share.partition.max.record.locks",
-        "2000",
-        ConfigKind::Int(100, INT),
-    ),
-    def(
-        "share.record.lock.duration.ms",
-        "30000",
-        ConfigKind::Int(1000, INT),
-    ),
-    def(
-        "share.renew.acknowledge.enable",
-        "true",
-        ConfigKind::Boolean,
-    ),
-    def("share.session.timeout.ms", "45000", ConfigKind::Int(1, INT)),
-];
-
 /// Configurations of the broker that have an effect.
 pub const BROKER_CONFIGS: &[ConfigDef] = &[
     def("advertised.listeners", "", ConfigKind::Text),
     def("auto.create.topics.enable", "true", ConfigKind::Boolean),
     def("broker.id", "1", ConfigKind::Int(0, INT)),
     def("fetch.max.bytes", "57671680", ConfigKind::Int(1024, INT)),
+    def(
+        "group.consumer.assignment.interval.ms",
+        "1000",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.consumer.heartbeat.interval.ms",
+        "5000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.consumer.max.assignment.interval.ms",
+        "15000",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.consumer.max.heartbeat.interval.ms",
+        "15000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.consumer.max.session.timeout.ms",
+        "60000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.consumer.min.assignment.interval.ms",
+        "0",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.consumer.min.heartbeat.interval.ms",
+        "5000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.consumer.min.session.timeout.ms",
+        "45000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.consumer.session.timeout.ms",
+        "45000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.share.assignment.interval.ms",
+        "1000",
+        ConfigKind::Int(0, INT),
+    ),
     def(
         "group.share.delivery.count.limit",
         "5",
@@ -241,6 +272,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "group.share.heartbeat.interval.ms",
         "5000",
         ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.share.max.assignment.interval.ms",
+        "15000",
+        ConfigKind::Int(0, INT),
     ),
     def(
         "group.share.max.delivery.count.limit",
@@ -273,6 +309,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def("group.share.max.size", "200", ConfigKind::Int(1, 1000)),
+    def(
+        "group.share.min.assignment.interval.ms",
+        "0",
+        ConfigKind::Int(0, INT),
+    ),
     def(
         "group.share.min.delivery.count.limit",
         "2",
@@ -310,6 +351,66 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
     ),
     def(
         "group.share.session.timeout.ms",
+        "45000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.streams.assignment.interval.ms",
+        "1000",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.streams.heartbeat.interval.ms",
+        "5000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.streams.initial.rebalance.delay.ms",
+        "3000",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.streams.max.assignment.interval.ms",
+        "15000",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.streams.max.heartbeat.interval.ms",
+        "15000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.streams.max.session.timeout.ms",
+        "60000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.streams.max.standby.replicas",
+        "2",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.streams.min.assignment.interval.ms",
+        "0",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.streams.min.heartbeat.interval.ms",
+        "5000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.streams.min.session.timeout.ms",
+        "45000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.streams.num.standby.replicas",
+        "0",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.streams.session.timeout.ms",
         "45000",
         ConfigKind::Int(1, INT),
     ),
@@ -360,7 +461,7 @@ mod tests {
 
     #[test]
     fn every_default_is_a_valid_value_and_names_are_sorted() {
-        for defs in [TOPIC_CONFIGS, GROUP_CONFIGS, BROKER_CONFIGS] {
+        for defs in [TOPIC_CONFIGS, super::super::GROUP_CONFIGS, BROKER_CONFIGS] {
             for def in defs.iter().filter(|def| !def.default.is_empty()) {
                 assert_eq!(def.check(def.default), Ok(()), "{}", def.name);
             }

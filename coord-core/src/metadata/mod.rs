@@ -3,13 +3,18 @@
 mod broker_config;
 mod cluster;
 pub mod config_def;
+mod duration;
+mod group_configs;
 mod records;
 mod settings;
 mod topic_name;
 
 pub use broker_config::BrokerConfig;
 pub use cluster::{CLUSTER_LOG, ClusterParticipants, CorruptMetadata, Metadata, Topic};
-pub use settings::{GroupBounds, OffsetReset, ShareGroupSettings, value_of};
+pub use group_configs::{
+    GROUP_CONFIGS, OffsetReset, check_group_config, documentation, inherited_name,
+};
+pub use settings::{GroupBounds, ShareGroupSettings, value_of};
 pub use topic_name::check_topic_name;
 
 /// States of transactions.

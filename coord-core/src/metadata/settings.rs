@@ -6,17 +6,9 @@ use ackord_proto::str::Str;
 use ackord_share_partition::Config;
 
 use super::broker_config::BrokerConfig;
-use super::config_def::{self, GROUP_CONFIGS};
+use super::config_def::{find, parse_boolean};
+use super::group_configs::{GROUP_CONFIGS, OffsetReset, inherited_name};
 use crate::group::GroupConfig;
-
-/// Where a share partition begins that has no state yet (`share.auto.offset.reset`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OffsetReset {
-    /// At the first record of the log.
-    Earliest,
-    /// Behind the last one.
-    Latest,
-}
 
 /// What the broker allows a group to ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +57,11 @@ impl ShareGroupSettings {
             max_size: broker.size("group.share.max.size"),
             max_record_locks: usize::try_from(int("share.partition.max.record.locks"))
                 .unwrap_or_default(),
-            offset_reset: match text("share.auto.offset.reset") {
-                "earliest" => OffsetReset::Earliest,
-                _ => OffsetReset::Latest,
-            },
+            offset_reset: OffsetReset::parse(text("share.auto.offset.reset"))
+                .unwrap_or(OffsetReset::Latest),
             read_committed: text("share.isolation.level") == "read_committed",
             record_lock_ms: int("share.record.lock.duration.ms"),
-            renew_enabled: text("share.renew.acknowledge.enable") == "true",
+            renew_enabled: parse_boolean(text("share.renew.acknowledge.enable")) == Some(true),
             session_timeout_ms: int("share.session.timeout.ms"),
         }
     }
@@ -98,18 +88,17 @@ impl ShareGroupSettings {
     }
 }
 
-/// The value in force: the group's own, else the broker's default for groups, else Kafka's.
+/// The value in force without blanks around it: the group's own, else the broker's default for groups, else Kafka's.
 pub fn value_of<'a>(
     broker: &'a BrokerConfig,
     group: &'a BTreeMap<Str, Str>,
     name: &str,
 ) -> &'a str {
     if let Some(value) = group.get(name) {
-        return value.as_str();
+        return value.trim();
     }
-    let inherited = alloc::format!("group.{name}");
-    match broker.text(&inherited) {
-        "" => config_def::find(GROUP_CONFIGS, name).map_or("", |def| def.default),
+    match broker.text(&inherited_name(name)) {
+        "" => find(GROUP_CONFIGS, name).map_or("", |def| def.default),
         value => value,
     }
 }

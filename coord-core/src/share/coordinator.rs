@@ -3,9 +3,10 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use ackord_machine::{Body, Envelope, LogId, Now, Role};
+use ackord_machine::{Body, Envelope, LogId, Now, Role, TxnOwner};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
+use ackord_proto::uuid::Uuid;
 
 use super::records::{self, CorruptShareRecord, ShareRecord};
 use super::stage::Stages;
@@ -69,6 +70,31 @@ impl ShareCoordinator {
     /// All share partitions in order.
     pub fn states(&self) -> impl Iterator<Item = (&ShareKey, &ShareState)> {
         self.states.iter()
+    }
+
+    /// The share partitions of a group in order.
+    pub fn states_of<'a>(
+        &'a self,
+        group: &'a str,
+    ) -> impl Iterator<Item = (&'a ShareKey, &'a ShareState)> {
+        let first = ShareKey {
+            group: Str::from(group),
+            topic: Uuid::ZERO,
+            partition: i32::MIN,
+        };
+        let from_there = self.states.range(first..);
+        from_there.take_while(move |(key, _)| *key.group == *group)
+    }
+
+    /// The names of the share partitions of a group.
+    pub fn keys_of<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a ShareKey> {
+        self.states_of(group).map(|(key, _)| key)
+    }
+
+    /// A transaction that holds records of the group here.
+    pub fn pending_owner(&self, group: &str) -> Option<TxnOwner> {
+        let mut pending = self.states_of(group).flat_map(|(_, state)| &state.pending);
+        pending.next().map(|range| range.owner)
     }
 
     /// Producers that hold something here.

@@ -11,7 +11,7 @@ use ackord_proto::messages::{
     InitializeShareGroupStateResponse, ReadShareGroupStateRequest, ReadShareGroupStateResponse,
     WriteShareGroupStateRequest, WriteShareGroupStateResponse, delete_share_group_state as delete,
     initialize_share_group_state as initialize, read_share_group_state as read,
-    write_share_group_state as write,
+    read_share_group_state_summary as summary, write_share_group_state as write,
 };
 use ackord_proto::str::Str;
 
@@ -133,6 +133,23 @@ impl ShareCoordinator {
             ..Default::default()
         };
         (result, state.pending.clone())
+    }
+
+    /// What is known of a share partition without its records (KIP-1226); -1 where it has no state.
+    pub fn summary(
+        &self,
+        key: &ShareKey,
+        data: &summary::PartitionData,
+    ) -> summary::PartitionResult {
+        let state = self.states.get(key);
+        summary::PartitionResult {
+            partition: data.partition,
+            state_epoch: state.map_or(0, |state| state.state_epoch),
+            leader_epoch: state.map_or(0, |state| state.leader_epoch),
+            start_offset: state.map_or(-1, |state| state.start_offset),
+            delivery_complete_count: state.map_or(-1, |state| state.deliveries.terminal_count()),
+            ..Default::default()
+        }
     }
 
     /// Stores what became of records.

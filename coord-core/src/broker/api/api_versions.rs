@@ -22,12 +22,14 @@ const FEATURES: [(&str, i16, i16, i16); 3] = [
 ];
 
 /// The APIs that have a handler, by key: these are announced, all others are refused.
-const SERVED: [ApiKey; 25] = [
+const SERVED: [ApiKey; 34] = [
     ApiKey::Produce,
     ApiKey::Fetch,
     ApiKey::ListOffsets,
     ApiKey::Metadata,
     ApiKey::FindCoordinator,
+    ApiKey::DescribeGroups,
+    ApiKey::ListGroups,
     ApiKey::ApiVersions,
     ApiKey::CreateTopics,
     ApiKey::DeleteTopics,
@@ -36,16 +38,23 @@ const SERVED: [ApiKey; 25] = [
     ApiKey::EndTxn,
     ApiKey::WriteTxnMarkers,
     ApiKey::DescribeConfigs,
+    ApiKey::DeleteGroups,
     ApiKey::IncrementalAlterConfigs,
     ApiKey::DescribeCluster,
+    ApiKey::ListConfigResources,
     ApiKey::DescribeTopicPartitions,
     ApiKey::ShareGroupHeartbeat,
+    ApiKey::ShareGroupDescribe,
     ApiKey::ShareFetch,
     ApiKey::ShareAcknowledge,
     ApiKey::InitializeShareGroupState,
     ApiKey::ReadShareGroupState,
     ApiKey::WriteShareGroupState,
     ApiKey::DeleteShareGroupState,
+    ApiKey::ReadShareGroupStateSummary,
+    ApiKey::DescribeShareGroupOffsets,
+    ApiKey::AlterShareGroupOffsets,
+    ApiKey::DeleteShareGroupOffsets,
     ApiKey::AddShareAcksToTxn,
     ApiKey::TxnShareAcknowledge,
 ];

@@ -15,8 +15,10 @@ use alloc::vec::Vec;
 
 use super::super::Broker;
 use super::topic_creation::Refusal;
-use crate::metadata::config_def::{BROKER_CONFIGS, ConfigDef, GROUP_CONFIGS, TOPIC_CONFIGS, find};
-use crate::metadata::{BrokerConfig, check_topic_name, resource};
+use crate::metadata::config_def::{BROKER_CONFIGS, ConfigDef, TOPIC_CONFIGS, find};
+use crate::metadata::{
+    BrokerConfig, GROUP_CONFIGS, check_topic_name, documentation, inherited_name, resource,
+};
 
 /// Where a value comes from, by Kafka's codes.
 mod source {
@@ -81,7 +83,7 @@ impl Broker {
                 ..Default::default()
             };
             match self.configs_of(asked) {
-                Ok(configs) => result.configs = select(configs, asked, request.include_synonyms),
+                Ok(configs) => result.configs = select(configs, asked, &request),
                 Err((code, why)) => {
                     result.error_code = code;
                     result.error_message = Some(Str::from(why));
@@ -181,9 +183,10 @@ fn group_configs(
             let own = set
                 .get(def.name)
                 .map(|value| place(def.name, value, source::GROUP));
-            let inherited = match find(BROKER_CONFIGS, &format!("group.{}", def.name)) {
+            let name = inherited_name(def.name);
+            let inherited = match find(BROKER_CONFIGS, &name) {
                 Some(known) => broker_places(broker, known),
-                None => vec![place(def.name, def.default, source::DEFAULT)],
+                None => vec![place(&name, def.default, source::DEFAULT)],
             };
             entry(
                 def,
@@ -243,15 +246,18 @@ fn entry(
 fn select(
     configs: Vec<DescribeConfigsResourceResult>,
     asked: &DescribeConfigsResource,
-    synonyms: bool,
+    request: &DescribeConfigsRequest,
 ) -> Vec<DescribeConfigsResourceResult> {
     let names = asked.configuration_keys.as_deref().unwrap_or_default();
     configs
         .into_iter()
         .filter(|config| names.is_empty() || names.contains(&config.name))
         .map(|mut config| {
-            if !synonyms {
+            if !request.include_synonyms {
                 config.synonyms.clear();
+            }
+            if request.include_documentation && asked.resource_type == resource::GROUP {
+                config.documentation = Some(Str::from(documentation(&config.name)));
             }
             config
         })

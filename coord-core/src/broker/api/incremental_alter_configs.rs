@@ -13,8 +13,10 @@ use alloc::vec::Vec;
 
 use super::super::Broker;
 use super::topic_creation::Refusal;
-use crate::metadata::config_def::{ConfigDef, ConfigKind, GROUP_CONFIGS, TOPIC_CONFIGS, find};
-use crate::metadata::{BrokerConfig, Metadata, check_topic_name, resource, value_of};
+use crate::metadata::config_def::{ConfigDef, ConfigKind, TOPIC_CONFIGS, find};
+use crate::metadata::{
+    GROUP_CONFIGS, Metadata, check_group_config, check_topic_name, resource, value_of,
+};
 
 /// What to do with a config, by the codes of the request.
 mod operation {
@@ -144,15 +146,18 @@ impl Broker {
                 None => after.remove(name),
             };
         }
-        let number = |name| {
+        let number = |name: &str| {
             value_of(&self.config, &after, name)
                 .parse::<i64>()
                 .unwrap_or_default()
         };
-        let (session, heartbeat) = ("share.session.timeout.ms", "share.heartbeat.interval.ms");
-        if number(session) <= number(heartbeat) {
-            let why = format!("{session} must be greater than {heartbeat}");
-            return Err((ErrorCode::INVALID_CONFIG, why));
+        for kind in ["consumer", "share", "streams"] {
+            let session = format!("{kind}.session.timeout.ms");
+            let heartbeat = format!("{kind}.heartbeat.interval.ms");
+            if number(&session) <= number(&heartbeat) {
+                let why = format!("{session} must be greater than {heartbeat}");
+                return Err((ErrorCode::INVALID_CONFIG, why));
+            }
         }
         Ok(())
     }
@@ -170,23 +175,6 @@ pub(super) fn check_topic_config(name: &str, value: &str) -> Result<(), String> 
         ));
     }
     Ok(())
-}
-
-/// Checks a config of a group, also against the bounds that the broker sets.
-fn check_group_config(broker: &BrokerConfig, name: &str, value: &str) -> Result<(), String> {
-    let def =
-        find(GROUP_CONFIGS, name).ok_or_else(|| format!("Unknown group config name: {name}"))?;
-    def.check(value)?;
-    let (Some(bounds), Ok(number)) = (broker.group_bounds(name), value.parse::<i64>()) else {
-        return Ok(());
-    };
-    let (low, high) = (bounds.low, bounds.high);
-    if (low..=high).contains(&number) {
-        return Ok(());
-    }
-    Err(format!(
-        "{name} must be in the range {low} to {high} inclusive."
-    ))
 }
 
 fn invalid(why: &str) -> Refusal {

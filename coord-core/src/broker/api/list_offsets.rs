@@ -42,20 +42,20 @@ pub(in crate::broker) struct OffsetLookups {
 
 /// A lookup by time.
 #[derive(Clone, Copy, Debug)]
-struct Search {
+pub(in crate::broker) struct Search {
     /// Where its answer goes in the response.
     topic: usize,
     partition: usize,
-    log: LogId,
-    timestamp: i64,
+    pub(in crate::broker) log: LogId,
+    pub(in crate::broker) timestamp: i64,
     /// First offset that counts.
-    from: i64,
+    pub(in crate::broker) from: i64,
     /// What the client may see ends here.
-    limit: i64,
+    pub(in crate::broker) limit: i64,
 }
 
 /// What a partition's answer is, at first sight.
-enum Answer {
+pub(in crate::broker) enum Answer {
     At {
         timestamp: i64,
         offset: i64,
@@ -222,7 +222,8 @@ impl Broker {
     }
 }
 
-fn by_time(log: &PartitionLog, timestamp: i64, limit: i64) -> Answer {
+/// Looks in memory for the first record that is as young as wanted.
+pub(in crate::broker) fn by_time(log: &PartitionLog, timestamp: i64, limit: i64) -> Answer {
     let from = log.start_offset();
     let search = Search {
         topic: 0,
@@ -240,7 +241,7 @@ fn by_time(log: &PartitionLog, timestamp: i64, limit: i64) -> Answer {
 }
 
 /// Replaces [`Answer::In`] by what the batch says.
-fn settle(answer: Answer, fill: impl Fn(Search) -> Search) -> Answer {
+pub(in crate::broker) fn settle(answer: Answer, fill: impl Fn(Search) -> Search) -> Answer {
     match answer {
         Answer::In(batch, search) => match first_since(&batch, search) {
             Ok(Some((timestamp, offset))) if offset < search.limit => {

@@ -4,6 +4,7 @@ pub(super) mod add_partitions_to_txn;
 pub(super) mod add_share_acks_to_txn;
 mod api_versions;
 mod create_topics;
+mod delete_groups;
 mod delete_topics;
 mod describe_cluster;
 mod describe_configs;
@@ -13,6 +14,8 @@ pub(super) mod fetch;
 mod find_coordinator;
 mod incremental_alter_configs;
 mod init_producer_id;
+mod list_config_resources;
+mod list_groups;
 pub(super) mod list_offsets;
 mod metadata;
 pub(super) mod produce;
@@ -20,8 +23,11 @@ pub(super) mod share_acknowledge;
 mod share_chunks;
 mod share_common;
 pub(super) mod share_fetch;
+mod share_group_describe;
 mod share_group_heartbeat;
+mod share_group_offsets;
 mod share_group_state;
+pub(super) mod share_start;
 #[cfg(test)]
 mod tests_admin;
 #[cfg(test)]
@@ -149,12 +155,23 @@ impl Broker {
         match request {
             Request::AddPartitionsToTxn(request) => self.add_partitions_to_txn(slot, request),
             Request::AddShareAcksToTxn(request) => self.add_share_acks_to_txn(slot, request),
+            Request::AlterShareGroupOffsets(request) => {
+                self.alter_share_group_offsets(slot, request);
+            }
             Request::ApiVersions(request) => self.api_versions(slot, request),
             Request::CreateTopics(request) => self.create_topics(slot, request),
+            Request::DeleteGroups(request) => self.delete_groups(slot, request),
+            Request::DeleteShareGroupOffsets(request) => {
+                self.delete_share_group_offsets(slot, request);
+            }
             Request::DeleteShareGroupState(request) => self.delete_share_group_state(slot, request),
             Request::DeleteTopics(request) => self.delete_topics(slot, request),
             Request::DescribeCluster(request) => self.describe_cluster(slot, request),
             Request::DescribeConfigs(request) => self.describe_configs(slot, request),
+            Request::DescribeGroups(request) => self.describe_groups(slot, request),
+            Request::DescribeShareGroupOffsets(request) => {
+                self.describe_share_group_offsets(slot, request);
+            }
             Request::DescribeTopicPartitions(request) => {
                 self.describe_topic_partitions(slot, request);
             }
@@ -168,12 +185,18 @@ impl Broker {
             Request::InitializeShareGroupState(request) => {
                 self.initialize_share_group_state(slot, request);
             }
+            Request::ListConfigResources(request) => self.list_config_resources(slot, request),
+            Request::ListGroups(request) => self.list_groups(slot, request),
             Request::ListOffsets(request) => self.list_offsets(slot, request),
             Request::Metadata(request) => self.metadata(slot, request),
             Request::Produce(request) => self.produce(slot, request),
             Request::ReadShareGroupState(request) => self.read_share_group_state(slot, request),
+            Request::ReadShareGroupStateSummary(request) => {
+                self.read_share_group_state_summary(slot, request);
+            }
             Request::ShareAcknowledge(request) => self.share_acknowledge(slot, request),
             Request::ShareFetch(request) => self.share_fetch(slot, request),
+            Request::ShareGroupDescribe(request) => self.share_group_describe(slot, request),
             Request::ShareGroupHeartbeat(request) => self.share_group_heartbeat(slot, request),
             Request::TxnShareAcknowledge(request) => self.txn_share_acknowledge(slot, request),
             Request::WriteShareGroupState(request) => self.write_share_group_state(slot, request),

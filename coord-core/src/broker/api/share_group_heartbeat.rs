@@ -22,11 +22,7 @@ impl Broker {
             host: Str::from(self.connections.host(meta.conn)),
         };
         let existed = self.groups.contains_key(&id);
-        if !existed {
-            let config = self.group_config(&id);
-            self.groups
-                .insert(id.clone(), ShareGroup::new(id.clone(), config));
-        }
+        self.ensure_group(&id);
         self.gathers.insert(slot, Gather::Heartbeat);
         let gate = self.cluster_gate();
         self.with_group(&id, gate, |group, now, metadata, out| {
@@ -40,14 +36,18 @@ impl Broker {
             );
         });
         // A refused first heartbeat leaves no group behind.
-        if !existed
-            && self
-                .groups
-                .get(&id)
-                .is_some_and(|group| group.members().next().is_none())
-        {
+        if !existed && self.groups.get(&id).is_some_and(ShareGroup::is_empty) {
             self.groups.remove(&id);
             self.arm_group(&id);
+        }
+    }
+
+    /// Makes a group without members where there is none of this id.
+    pub(in crate::broker) fn ensure_group(&mut self, id: &Str) {
+        if !self.groups.contains_key(id) {
+            let config = self.group_config(id);
+            self.groups
+                .insert(id.clone(), ShareGroup::new(id.clone(), config));
         }
     }
 

@@ -6,9 +6,10 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
     DeleteShareGroupStateRequest, DeleteShareGroupStateResponse, InitializeShareGroupStateRequest,
     InitializeShareGroupStateResponse, ReadShareGroupStateRequest, ReadShareGroupStateResponse,
+    ReadShareGroupStateSummaryRequest, ReadShareGroupStateSummaryResponse,
     WriteShareGroupStateRequest, WriteShareGroupStateResponse, delete_share_group_state as delete,
     initialize_share_group_state as initialize, read_share_group_state as read,
-    write_share_group_state as write,
+    read_share_group_state_summary as summary, write_share_group_state as write,
 };
 use ackord_proto::str::Str;
 
@@ -83,6 +84,26 @@ impl Broker {
         self.respond(slot, response, gate);
     }
 
+    pub(in crate::broker) fn read_share_group_state_summary(
+        &mut self,
+        slot: u64,
+        request: ReadShareGroupStateSummaryRequest,
+    ) {
+        let mut gate = None;
+        let response = each_partition!(
+            request,
+            ReadShareGroupStateSummaryResponse,
+            summary::ReadStateSummaryResult,
+            |key, data| {
+                self.on_share_state(&key, Access::Reads, &mut gate, |sgc, _, _| {
+                    sgc.summary(&key, data)
+                })
+                .unwrap_or_else(|refusal| refused!(summary, data, refusal))
+            }
+        );
+        self.respond(slot, response, gate);
+    }
+
     pub(in crate::broker) fn write_share_group_state(
         &mut self,
         slot: u64,
@@ -121,6 +142,16 @@ impl Broker {
             }
         );
         self.respond(slot, response, gate);
+    }
+
+    /// Changes a share partition at its coordinator; see [`Broker::on_share_state`].
+    pub(super) fn change_share_state(
+        &mut self,
+        key: &ShareKey,
+        gate: &mut Option<OpId>,
+        run: impl FnOnce(&mut ShareCoordinator, ackord_machine::Now, &mut Outbox<ShareReply>),
+    ) -> Result<(), Refusal> {
+        self.on_share_state(key, Access::Changes, gate, run)
     }
 
     /// Does something with a share partition at its coordinator. What a leader has in memory of it

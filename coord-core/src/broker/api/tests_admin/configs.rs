@@ -11,7 +11,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::broker::testing::{TestBroker, ask};
-use crate::metadata::config_def::{BROKER_CONFIGS, GROUP_CONFIGS, TOPIC_CONFIGS};
+use crate::metadata::GROUP_CONFIGS;
+use crate::metadata::config_def::{BROKER_CONFIGS, TOPIC_CONFIGS};
 
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
@@ -467,4 +468,114 @@ fn an_alteration_is_durable_when_it_is_answered() {
         one(&mut test, TOPIC, "t", "retention.ms").value.as_deref(),
         Some("60000")
     );
+}
+
+#[test]
+fn values_are_read_as_java_reads_them() {
+    let mut test = TestBroker::new(&[]);
+    let mut set = |name: &str, value: &str| {
+        let (code, message) = alter(&mut test, GROUP, "g", &[(name, SET, Some(value))]);
+        (code == ErrorCode::NONE, message)
+    };
+    for (name, value) in [
+        ("share.auto.offset.reset", " earliest "),
+        ("share.auto.offset.reset", "by_duration:PT1H"),
+        ("share.renew.acknowledge.enable", "TRUE"),
+        ("share.heartbeat.interval.ms", " 5000 "),
+        ("errors.deadletterqueue.topic.name", "dlq.x"),
+        ("streams.rack.aware.assignment.tags", "a, b"),
+        ("consumer.session.timeout.ms", "60000"),
+    ] {
+        assert!(set(name, value).0, "{name} {value}");
+    }
+    for (name, value, why) in [
+        (
+            "share.auto.offset.reset",
+            "by_duration:-PT1H",
+            "by_duration:<PnDTnHnMn.nS>",
+        ),
+        (
+            "share.auto.offset.reset",
+            "LATEST",
+            "either 'earliest', 'latest' or",
+        ),
+        (
+            "share.renew.acknowledge.enable",
+            "yes",
+            "either true or false",
+        ),
+        (
+            "share.isolation.level",
+            "x",
+            "one of: read_committed, read_uncommitted",
+        ),
+        (
+            "share.session.timeout.ms",
+            "99999999999",
+            "Not a number of type INT",
+        ),
+        (
+            "consumer.session.timeout.ms",
+            "60001",
+            "in the range 45000 to 60000 inclusive",
+        ),
+        (
+            "share.assignment.interval.ms",
+            "15001",
+            "in the range 0 to 15000 inclusive",
+        ),
+        (
+            "streams.num.standby.replicas",
+            "3",
+            "less than or equal to 2",
+        ),
+        ("streams.rack.aware.assignment.tags", "a,a", "duplicate"),
+        ("streams.assignor.name", "x", "[sticky]"),
+        (
+            "errors.deadletterqueue.topic.name",
+            "__x",
+            "must not start with '__'",
+        ),
+    ] {
+        let (done, message) = set(name, value);
+        assert!(!done && message.contains(why), "{name} {value}: {message}");
+    }
+}
+
+#[test]
+fn blanks_around_a_value_do_not_count() {
+    let mut test = TestBroker::new(&[("group.share.heartbeat.interval.ms", " 6000 ")]);
+    let interval = |test: &mut TestBroker| {
+        let settings = test.broker.share_settings("g");
+        (settings.heartbeat_interval_ms, settings.renew_enabled)
+    };
+    assert_eq!(interval(&mut test), (6000, true));
+    let changes = [
+        ("share.heartbeat.interval.ms", SET, Some(" 7000 ")),
+        ("share.renew.acknowledge.enable", SET, Some("False")),
+    ];
+    assert_eq!(alter(&mut test, GROUP, "g", &changes), OK);
+    assert_eq!(interval(&mut test), (7000, false));
+}
+
+#[test]
+fn group_configs_are_documented_on_request() {
+    let mut test = TestBroker::new(&[]);
+    let request = DescribeConfigsRequest {
+        resources: vec![DescribeConfigsResource {
+            resource_type: GROUP,
+            resource_name: Str::from("g"),
+            ..Default::default()
+        }],
+        include_documentation: true,
+        ..Default::default()
+    };
+    let response = ask!(test, DescribeConfigs, 4, request);
+    let configs = &response.results[0].configs;
+    assert!(configs.iter().all(|config| {
+        config
+            .documentation
+            .as_ref()
+            .is_some_and(|text| !text.is_empty())
+    }));
 }

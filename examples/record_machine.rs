@@ -3,7 +3,7 @@
 
 use ackord_machine::{MonoTime, StagedRange, TxnOwner};
 use ackord_proto::error_code::ErrorCode;
-use ackord_share_partition::{AcquireMode, Config, LogBatch, SharePartition};
+use ackord_share_partition::{AcquireMode, Config, LogBatch, SharePartition, TxnOutcome};
 
 fn main() {
     let (mut partition, member) = (SharePartition::new(Config::default(), 0), "member".into());
@@ -23,7 +23,12 @@ fn main() {
         };
         let verdict = partition.stage(now, Some(&member), owner, ErrorCode::NONE, &[accept]);
         println!("delivery {}: {verdict:?}", got[0].delivery_count);
-        partition.resolve(now, owner.producer_id, epoch + 1, true, commit);
+        let outcome = if commit {
+            TxnOutcome::Commit
+        } else {
+            TxnOutcome::Abort { queue_open: false }
+        };
+        partition.resolve(owner.producer_id, epoch + 1, true, outcome);
         println!(
             "committed: {commit}, the group begins at {}",
             partition.start_offset()

@@ -15,6 +15,7 @@ pub mod arm;
 mod client;
 pub mod core_arm;
 pub mod core_view;
+mod dead_letter;
 pub mod faults;
 pub mod frame_stream;
 mod grammar;

@@ -195,6 +195,7 @@ impl Broker {
         batches: Result<Vec<ackord_machine::StoredBatch>, StorageFault>,
     ) {
         match purpose {
+            ReadFor::DeadLetters { read } => self.dead_letters_read(read, batches),
             ReadFor::Fetch { slot, part } => self.fetch_read(slot, part, batches),
             ReadFor::ShareFetch { slot, log } => self.share_fetch_read(slot, log, batches),
             ReadFor::ListOffsets { .. } => {}

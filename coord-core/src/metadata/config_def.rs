@@ -124,6 +124,11 @@ pub const TOPIC_CONFIGS: &[ConfigDef] = &[
     ),
     def("compression.zstd.level", "3", ConfigKind::Int(-131_072, 22)),
     def("delete.retention.ms", "86400000", ConfigKind::Long(0, BIG)),
+    def(
+        "errors.deadletterqueue.group.enable",
+        "false",
+        ConfigKind::Boolean,
+    ),
     def("file.delete.delay.ms", "60000", ConfigKind::Long(0, BIG)),
     def(
         "flush.messages",
@@ -193,6 +198,12 @@ pub const TOPIC_CONFIGS: &[ConfigDef] = &[
 /// broker.
 pub const GROUP_CONFIGS: &[ConfigDef] = &[
     def(
+        "errors.deadletterqueue.copy.record.enable",
+        "false",
+        ConfigKind::Boolean,
+    ),
+    def("errors.deadletterqueue.topic.name", "", ConfigKind::Text),
+    def(
         "share.auto.offset.reset",
         "latest",
         ConfigKind::OneOf(&["earliest", "latest"]),
@@ -231,6 +242,16 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
     def("advertised.listeners", "", ConfigKind::Text),
     def("auto.create.topics.enable", "true", ConfigKind::Boolean),
     def("broker.id", "1", ConfigKind::Int(0, INT)),
+    def(
+        "errors.deadletterqueue.auto.create.topics.enable",
+        "false",
+        ConfigKind::Boolean,
+    ),
+    def(
+        "errors.deadletterqueue.topic.name.prefix",
+        "dlq.",
+        ConfigKind::Text,
+    ),
     def("fetch.max.bytes", "57671680", ConfigKind::Int(1024, INT)),
     def(
         "group.share.delivery.count.limit",

@@ -177,6 +177,9 @@ fn check_group_config(broker: &BrokerConfig, name: &str, value: &str) -> Result<
     let def =
         find(GROUP_CONFIGS, name).ok_or_else(|| format!("Unknown group config name: {name}"))?;
     def.check(value)?;
+    if name == "errors.deadletterqueue.topic.name" && value.starts_with("__") {
+        return Err(format!("{name}: DLQ topic name must not start with '__'"));
+    }
     let (Some(bounds), Ok(number)) = (broker.group_bounds(name), value.parse::<i64>()) else {
         return Ok(());
     };

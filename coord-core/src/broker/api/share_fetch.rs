@@ -99,6 +99,14 @@ impl ShareFetchWait {
     pub(in crate::broker) fn group(&self) -> &str {
         &self.terms.group
     }
+
+    /// Records that the answer may still get: `MaxRecords` counts over all partitions.
+    fn records_left(&self) -> i32 {
+        let ranges = self.answers.values().flat_map(|answer| &answer.acquired);
+        let taken: i64 = ranges.map(|range| range.last - range.first + 1).sum();
+        let taken = i32::try_from(taken).unwrap_or(i32::MAX);
+        self.terms.max_records.saturating_sub(taken)
+    }
 }
 
 /// What looking at one partition gives.
@@ -113,13 +121,14 @@ impl Broker {
         let version = self.version(slot);
         let terms = match self.begin_share_session(slot, &request) {
             Ok(terms) => terms,
-            Err(error_code) => {
-                let response = ShareFetchResponse {
-                    error_code,
-                    ..Default::default()
-                };
-                return self.respond(slot, response, None);
+            Err(code @ ErrorCode::SHARE_SESSION_LIMIT_REACHED) if request.max_wait_ms > 0 => {
+                let wait_ms = i64::from(request.max_wait_ms);
+                let at = self.now.mono.plus_millis(wait_ms);
+                self.timers.arm(TimerKey::Wait(slot), at);
+                let kind = WaitKind::ShareRefused(code);
+                return self.waits.insert(slot, Vec::new(), usize::MAX, kind);
             }
+            Err(code) => return self.refuse_share_fetch(slot, code),
         };
         let acks: Vec<PartitionAcks> = acks_of!(request.topics)
             .filter(|acks| !acks.ranges.is_empty())
@@ -150,6 +159,14 @@ impl Broker {
             gather.missing.arrived(None);
             self.share_fetch_progress(slot, gather);
         }
+    }
+
+    pub(in crate::broker) fn refuse_share_fetch(&mut self, slot: u64, error_code: ErrorCode) {
+        let response = ShareFetchResponse {
+            error_code,
+            ..Default::default()
+        };
+        self.respond(slot, response, None);
     }
 
     /// Checks the request and takes its session forward.
@@ -266,8 +283,8 @@ impl Broker {
     /// Acquires what there is; waits where there is nothing to say yet.
     pub(in crate::broker) fn look_for_records(&mut self, slot: u64, mut wait: ShareFetchWait) {
         let share = wait.terms.max_bytes / wait.logs.len().max(1);
-        let mut records_left = wait.terms.max_records;
         for log in wait.logs.clone() {
+            let records_left = wait.records_left();
             if records_left <= 0 || wait.reading.iter().any(|(own, _)| *own == log) {
                 break;
             }
@@ -285,9 +302,6 @@ impl Broker {
                     break;
                 }
                 Look::Answer(answer) => {
-                    let taken: i64 = answer.acquired.iter().map(|a| a.last - a.first + 1).sum();
-                    records_left =
-                        records_left.saturating_sub(i32::try_from(taken).unwrap_or(i32::MAX));
                     merge(wait.answers.entry(log).or_default(), answer);
                 }
             }
@@ -446,7 +460,7 @@ impl Broker {
                     data.cut(batches, up_to, share)
                 });
                 let chunks = chunks.unwrap_or_default();
-                let (from, records) = (asked.unwrap_or(i64::MAX), wait.terms.max_records);
+                let (from, records) = (asked.unwrap_or(i64::MAX), wait.records_left());
                 let answer = self.acquire(log, &wait.terms, from, chunks, records);
                 merge(wait.answers.entry(log).or_default(), answer);
                 wait.logs.retain(|own| *own != log);

@@ -285,8 +285,8 @@ mod tests {
         // The read went to offset 6.
         assert_eq!(all.spans, [Span::new(2, 3), Span::new(5, 6)]);
         assert_eq!(values(&all).len(), 4);
-        let two = Copies::make(&ORIGIN, 0, &letters, &sources, 500);
-        assert!(two.batch.len() <= 500);
+        let two = Copies::make(&ORIGIN, 0, &letters, &sources, 560);
+        assert!(two.batch.len() <= 560);
         assert_eq!(
             (two.spans.as_slice(), two.cut.len()),
             ([Span::new(2, 3)].as_slice(), 0)

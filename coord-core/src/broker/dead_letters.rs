@@ -182,8 +182,8 @@ impl Broker {
         self.dead_letters.counts.failed += u64::try_from(records).unwrap_or_default();
         let first = spans.first().map_or(-1, |span| span.first);
         self.warn(format!(
-            "group {group}: {records} records of {log} from offset {first} on are archived without \
-             a copy in the dead letter queue: {why}"
+            "group {group}: records of {log} from offset {first} on ({records} in all) are archived \
+             without a copy in the dead letter queue: {why}"
         ));
     }
 

@@ -148,11 +148,7 @@ impl Broker {
                 slot,
                 part: u32::try_from(part).unwrap_or(u32::MAX),
             };
-            let types = match request.share_session_epoch {
-                // The first request of a session has nothing to acknowledge.
-                0 => Err(ErrorCode::INVALID_REQUEST),
-                _ => check_types(&acks.ranges, version, request.is_renew_ack),
-            };
+            let types = check_types(&acks.ranges, version, request.is_renew_ack);
             self.acknowledge(ticket, &group, &member, acks, types);
         }
         if let Some(Gather::ShareFetch(mut gather)) = self.gathers.remove(&slot) {
@@ -187,6 +183,11 @@ impl Broker {
             || request.max_bytes != 0
             || request.max_records != 0;
         if request.is_renew_ack && wants_records {
+            return Err(ErrorCode::INVALID_REQUEST);
+        }
+        // The first request of a session has nothing to acknowledge.
+        let acknowledges = acks_of!(request.topics).any(|acks| !acks.ranges.is_empty());
+        if request.share_session_epoch == 0 && acknowledges {
             return Err(ErrorCode::INVALID_REQUEST);
         }
         let meta = self

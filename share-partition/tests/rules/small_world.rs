@@ -78,6 +78,8 @@ pub(crate) struct SmallWorld {
     /// What a share coordinator has, by offset.
     stored: Vec<(RecordState, i16)>,
     stored_start: i64,
+    /// A stage may be undone, so the lock that it has stopped counts.
+    unstages: bool,
     members: [Str; 2],
 }
 
@@ -104,7 +106,16 @@ impl SmallWorld {
             stopped: vec![at(0); size],
             stored: vec![(RecordState::Available, 0); size],
             stored_start: 0,
+            unstages: true,
             members: ["m0".into(), "m1".into()],
+        }
+    }
+
+    /// No stage is ever undone here.
+    pub(crate) fn without_unstage(self) -> Self {
+        SmallWorld {
+            unstages: false,
+            ..self
         }
     }
 
@@ -155,15 +166,17 @@ impl SmallWorld {
                 key.push(255);
                 continue;
             };
-            let deadline = match (seen.deadline, seen.owner, seen.member) {
-                (Some(deadline), _, _) => deadline,
-                (None, Some(_), Some(_)) => self.ticks(self.stopped[offset]),
-                _ => 0,
+            let pending = seen.owner.is_some();
+            let member = seen.member.filter(|_| self.unstages || !pending);
+            let deadline = match seen.deadline {
+                Some(deadline) => deadline,
+                None if pending && member.is_some() => self.ticks(self.stopped[offset]),
+                None => 0,
             };
             let owner = seen.owner.map_or(0, |(owner, kind)| {
                 1 + owner.producer_id * 100 + i64::from(owner.producer_epoch) * 10 + i64::from(kind)
             });
-            let member = seen.member.map_or(0, |member| member + 1);
+            let member = member.map_or(0, |member| member + 1);
             let (state, count) = (seen.state.id() as u8, seen.count as u8);
             key.extend([state, count, member as u8, deadline as u8]);
             key.extend((owner as u16).to_be_bytes());
@@ -282,7 +295,7 @@ impl SmallWorld {
                 self.store(&change);
             }
         }
-        for (held, deadlines) in stopped {
+        if let Some((held, deadlines)) = stopped {
             for offset in held
                 .iter()
                 .flat_map(|ack| ack.first_offset..=ack.last_offset)

@@ -67,8 +67,8 @@ struct Account {
     groups: BTreeMap<String, String>,
     /// Partitions of each topic that is a dead letter queue.
     queues: BTreeMap<String, i32>,
-    /// Groups with such a queue.
-    queued: BTreeSet<String>,
+    /// Groups whose only dead letter queue was such a topic; `None` where it was another one.
+    queued: BTreeMap<String, Option<String>>,
     /// Records for which some acknowledgement was other than reject or release.
     settled: BTreeSet<ShareRecord>,
     /// Topics and groups whose records may end in other ways.
@@ -129,9 +129,8 @@ impl Account {
                 {
                     self.excluded.insert(name.clone());
                 }
-                let queue = configs.iter().find(|(own, _)| own == DEAD_LETTER_TOPIC);
-                if queue.is_some_and(|(_, topic)| self.queues.contains_key(topic)) {
-                    self.queued.insert(name.clone());
+                for (_, topic) in configs.iter().filter(|(own, _)| own == DEAD_LETTER_TOPIC) {
+                    self.note_queue(name, topic);
                 }
                 self.insist(session, step)?;
             }
@@ -350,6 +349,16 @@ impl Account {
         }
     }
 
+    fn note_queue(&mut self, group: &str, topic: &str) {
+        let good = self.queues.contains_key(topic) && topic.starts_with("dlq.");
+        let queue = good.then(|| topic.to_string());
+        let known = self.queued.entry(group.to_string());
+        let known = known.or_insert_with(|| queue.clone());
+        if *known != queue {
+            *known = None;
+        }
+    }
+
     /// A record has at most one dead letter, and exactly one where it is done and nobody accepted it.
     fn count_dead_letters(
         &self,
@@ -374,8 +383,12 @@ impl Account {
         let staged = self.transactions.iter().flat_map(|own| &own.staged);
         for record in self.plain.iter().chain(staged) {
             let (group, partition, offset) = record;
-            let other = self.settled.contains(record) || !self.queued.contains(group);
-            if other || !session.share_view(group, partition)?.is_done(*offset) {
+            let queue = self.queued.get(group).and_then(Option::as_ref);
+            let open = queue.is_some_and(|topic| !self.excluded.contains(topic));
+            if self.settled.contains(record)
+                || !open
+                || !session.share_view(group, partition)?.is_done(*offset)
+            {
                 continue;
             }
             let origin = (group.clone(), partition.to_string(), *offset);

@@ -144,8 +144,12 @@ impl Broker {
             .and_then(|leader| leader.share_partition(group));
         let letters: Vec<DeadLetter> = partition.map_or_else(Vec::new, |partition| {
             // Others that came while the store was reading have their turn afterwards.
-            let letters = partition.dead_letters();
-            letters.filter(|letter| letter.span.first >= from).collect()
+            let read = Span::new(from, i64::MAX);
+            let letters = partition.dead_letters().filter_map(|letter| {
+                let span = letter.span.within(read)?;
+                Some(DeadLetter { span, ..letter })
+            });
+            letters.collect()
         });
         if letters.is_empty() {
             return;

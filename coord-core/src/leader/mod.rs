@@ -50,7 +50,7 @@ pub struct LeaderContext<'a> {
 }
 
 /// The share partitions of one partition, by group.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Leader {
     log: LogId,
     shares: BTreeMap<Str, Share>,

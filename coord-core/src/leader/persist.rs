@@ -45,7 +45,7 @@ pub(super) fn acknowledged(refusal: Option<AckError>) -> LeaderReply {
 }
 
 /// A write that the share coordinator has not answered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Write {
     pub(super) group: Str,
     pub(super) ticket: Option<Ticket>,

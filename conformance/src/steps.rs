@@ -324,10 +324,11 @@ impl<'a> Session<'a> {
 
     fn configure_group(&mut self, name: &str, configs: &Pairs) -> Result<(), String> {
         let config = |(name, value): &(String, String)| {
-            let names_topic = name == DEAD_LETTER_TOPIC;
-            let value = names_topic
-                .then(|| self.clients.wire(value))
-                .unwrap_or(value.clone());
+            let value = if name == DEAD_LETTER_TOPIC {
+                self.clients.wire(value)
+            } else {
+                value.clone()
+            };
             AlterableConfig {
                 name: name.into(),
                 config_operation: 0,

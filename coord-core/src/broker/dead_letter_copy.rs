@@ -207,7 +207,10 @@ mod tests {
         }
     }
 
-    fn log(base: i64, records: &[(Option<&[u8]>, Option<&[u8]>)]) -> Bytes {
+    /// Key and value.
+    type KeyValue<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
+    fn log(base: i64, records: &[KeyValue<'_>]) -> Bytes {
         let mut batch = BatchBuilder::new(base);
         for (key, value) in records {
             batch.push_with_headers(1000, *key, *value, &[(b"own", Some(b"x"))]);

@@ -1,5 +1,5 @@
 //! Every state of a small world of transactional acknowledgement (KIP-1289): the real share
-//! coordinator and the real leader of a partition, with messages between them that come late.
+//! coordinator and the real leader of a partition, which hears late how transactions end.
 
 mod world;
 

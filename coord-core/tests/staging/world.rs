@@ -37,7 +37,6 @@ const EPOCHS: i16 = 2;
 /// One thing that happens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
-    Arrive,
     Begin(usize),
     End(usize, bool),
     Fetch(usize),
@@ -46,20 +45,18 @@ pub(crate) enum Event {
     ReloadLeader,
     /// The leader hears how a transaction ended.
     Resolve(usize),
-    /// A stage, which may stay on its way to the leader until [`Event::Arrive`].
+    /// In one broker a stage is verified, held and stored in one step.
     Stage {
         producer: usize,
         epoch: i16,
         member: usize,
         offset: i64,
-        late: bool,
     },
 }
 
 impl Event {
     pub(crate) fn all(members: &[usize], offsets: &[i64]) -> Vec<Event> {
         let mut all = vec![
-            Event::Arrive,
             Event::LocksEnd,
             Event::ReloadCoordinator,
             Event::ReloadLeader,
@@ -73,15 +70,12 @@ impl Event {
             for epoch in 0..EPOCHS {
                 for member in members {
                     for offset in offsets {
-                        for late in [true, false] {
-                            all.push(Event::Stage {
-                                producer,
-                                epoch,
-                                member: *member,
-                                offset: *offset,
-                                late,
-                            });
-                        }
+                        all.push(Event::Stage {
+                            producer,
+                            epoch,
+                            member: *member,
+                            offset: *offset,
+                        });
                     }
                 }
             }
@@ -113,8 +107,6 @@ pub(crate) struct World {
     now: Now,
     producers: [Producer; 2],
     told: Vec<Told>,
-    /// A verified stage on its way to the leader, and what it stages.
-    on_its_way: Option<(Envelope, usize, i64)>,
     /// Ends of transactions that the leader has not heard of.
     resolves: Vec<ResolveShareAcks>,
     members: [Str; 2],
@@ -132,12 +124,16 @@ fn key() -> ShareKey {
     }
 }
 
+fn coordinator() -> ShareCoordinator {
+    let config = ShareCoordinatorConfig {
+        updates_per_snapshot: usize::MAX - 1,
+        transaction_partitions: 1,
+    };
+    ShareCoordinator::new(0, STATE_LOG, config)
+}
+
 impl World {
     pub(crate) fn new() -> Self {
-        let config = ShareCoordinatorConfig {
-            updates_per_snapshot: usize::MAX - 1,
-            transaction_partitions: 1,
-        };
         let configs = [
             ("share.auto.offset.reset", "earliest"),
             ("share.delivery.count.limit", "2"),
@@ -147,7 +143,7 @@ impl World {
             .map(|(name, value)| (Str::from(name), Str::from(value)))
             .collect();
         let mut world = World {
-            sgc: ShareCoordinator::new(0, STATE_LOG, config),
+            sgc: coordinator(),
             leader: Leader::new(LOG),
             settings: ShareGroupSettings::new(&BrokerConfig::default(), &configs),
             now: Now {
@@ -159,7 +155,6 @@ impl World {
                 ongoing: false,
             }; 2],
             told: vec![Told::Nothing; RECORDS as usize],
-            on_its_way: None,
             resolves: Vec::new(),
             members: [Str::from("m0"), Str::from("m1")],
         };
@@ -175,7 +170,6 @@ impl World {
     /// Does `event`; `false` where it cannot happen now.
     pub(crate) fn step(&mut self, event: Event) -> bool {
         match event {
-            Event::Arrive => self.arrive(),
             Event::Begin(producer) => {
                 let own = &mut self.producers[producer];
                 let can = !own.ongoing && own.epoch < EPOCHS;
@@ -191,21 +185,8 @@ impl World {
                 });
                 true
             }
-            Event::ReloadCoordinator => {
-                let now = self.now;
-                let config = ShareCoordinatorConfig {
-                    updates_per_snapshot: usize::MAX - 1,
-                    transaction_partitions: 1,
-                };
-                let mut copy = ShareCoordinator::new(0, STATE_LOG, config);
-                for record in self.sgc.snapshot(now) {
-                    copy.apply(&record, None).expect("own records decode");
-                }
-                self.sgc = copy;
-                self.on_its_way = None;
-                self.reload_leader()
-            }
-            Event::ReloadLeader => self.on_its_way.is_none() && self.reload_leader(),
+            Event::ReloadCoordinator => self.reload_coordinator(),
+            Event::ReloadLeader => self.reload_leader(),
             Event::Resolve(place) => {
                 if place >= self.resolves.len() {
                     return false;
@@ -221,9 +202,18 @@ impl World {
                 epoch,
                 member,
                 offset,
-                late,
-            } => self.stage(producer, epoch, member, offset, late),
+            } => self.stage(producer, epoch, member, offset),
         }
+    }
+
+    /// The coordinator is read back; in one process the leader's state goes with it.
+    fn reload_coordinator(&mut self) -> bool {
+        let mut copy = coordinator();
+        for record in self.sgc.snapshot(self.now) {
+            copy.apply(&record, None).expect("own records decode");
+        }
+        self.sgc = copy;
+        self.reload_leader()
     }
 
     fn reload_leader(&mut self) -> bool {
@@ -253,17 +243,7 @@ impl World {
         !got.is_empty()
     }
 
-    fn stage(
-        &mut self,
-        producer: usize,
-        epoch: i16,
-        member: usize,
-        offset: i64,
-        late: bool,
-    ) -> bool {
-        if self.on_its_way.is_some() {
-            return false;
-        }
+    fn stage(&mut self, producer: usize, epoch: i16, member: usize, offset: i64) -> bool {
         let command = StageCommand {
             key: key(),
             transactional_id: Str::from(format!("t{producer}")),
@@ -282,14 +262,15 @@ impl World {
         };
         let mut out = Outbox::new();
         self.sgc.stage(TICKET, command, &mut out);
-        let mut verified = self.to_sgc(out, producer, offset);
-        match verified.pop() {
-            Some(stage) => {
-                self.on_its_way = Some((stage, producer, offset));
-                late || self.arrive()
+        for stage in self.to_sgc(out, producer, offset) {
+            let answers = self.with_leader(|leader, ctx, out| leader.stage(ctx, stage, out));
+            for answer in answers {
+                let mut out = Outbox::new();
+                self.sgc.handle_envelope(self.now, answer, &mut out);
+                self.to_sgc(out, producer, offset);
             }
-            None => true,
         }
+        true
     }
 
     /// Routes what the coordinator sends; returns stages for the leader.
@@ -361,19 +342,6 @@ impl World {
             results_by_transaction: vec![result],
             ..Default::default()
         }
-    }
-
-    fn arrive(&mut self) -> bool {
-        let Some((stage, producer, offset)) = self.on_its_way.take() else {
-            return false;
-        };
-        let answers = self.with_leader(|leader, ctx, out| leader.stage(ctx, stage, out));
-        for answer in answers {
-            let mut out = Outbox::new();
-            self.sgc.handle_envelope(self.now, answer, &mut out);
-            self.to_sgc(out, producer, offset);
-        }
-        true
     }
 
     /// Ends a transaction by its marker, or by a fencing bump, which is an abort.
@@ -459,8 +427,7 @@ impl World {
 
     /// Nothing is on its way, no transaction is open and none holds anything.
     pub(crate) fn is_settled(&self) -> bool {
-        self.on_its_way.is_none()
-            && self.resolves.is_empty()
+        self.resolves.is_empty()
             && self.producers.iter().all(|own| !own.ongoing)
             && self
                 .leader
@@ -499,7 +466,7 @@ impl World {
             return;
         };
         // The leader may only be behind, by ends that are on their way to it.
-        if self.resolves.is_empty() && self.on_its_way.is_none() {
+        if self.resolves.is_empty() {
             let pending: i64 = state
                 .pending
                 .iter()
@@ -551,11 +518,9 @@ impl World {
                 state.start_offset, state.deliveries, state.pending
             );
         }
-        let stage = self.on_its_way.as_ref();
-        let stage = stage.map(|(stage, producer, offset)| (&stage.body, producer, offset));
         let _ = write!(
             key,
-            "|{:?} {:?} {stage:?} {:?}",
+            "|{:?} {:?} {:?}",
             self.producers, self.told, self.resolves
         );
         key

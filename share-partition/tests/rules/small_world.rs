@@ -209,101 +209,111 @@ impl SmallWorld {
 
     /// `true`: the event was refused.
     fn apply(&mut self, event: &Event) -> bool {
-        let mut stopped = None;
-        match *event {
+        let change = match *event {
             Event::Acknowledge {
                 member,
                 first,
                 last,
                 kind,
-            } => {
-                let range = AckRange {
-                    first,
-                    last,
-                    types: vec![kind],
-                };
-                let member = self.members[member].clone();
-                match self.partition.acknowledge(self.now, &member, &[range]) {
-                    Ok(change) => self.store(&change),
-                    Err(_) => return true,
-                }
-            }
+            } => match self.acknowledge(member, first, last, kind) {
+                Some(change) => change,
+                None => return true,
+            },
             Event::End {
                 producer,
                 marker,
                 commit,
                 queue_open,
             } => {
-                let outcome = match commit {
-                    true => TxnOutcome::Commit,
-                    false => TxnOutcome::Abort { queue_open },
+                let outcome = if commit {
+                    TxnOutcome::Commit
+                } else {
+                    TxnOutcome::Abort { queue_open }
                 };
-                let change = self.partition.resolve(producer, marker, true, outcome);
-                self.store(&change);
+                self.partition.resolve(producer, marker, true, outcome)
             }
             Event::Fetch {
                 member,
                 max,
                 strict,
-            } => self.fetch(member, max, strict),
-            Event::Hole { first, last } => {
-                let change = self.partition.archive_range(first, last);
-                self.store(&change);
+            } => {
+                self.fetch(member, max, strict);
+                return false;
             }
+            Event::Hole { first, last } => self.partition.archive_range(first, last),
             Event::Leave(member) => {
                 let member = self.members[member].clone();
-                let change = self.partition.release_member(self.now, &member);
-                self.store(&change);
+                self.partition.release_member(self.now, &member)
             }
             Event::LogStart(offset) => {
                 self.log_start = self.log_start.max(offset);
-                let change = self.partition.archive_below(offset);
-                self.store(&change);
+                self.partition.archive_below(offset)
             }
-            Event::Reload => self.reload(),
+            Event::Reload => {
+                self.reload();
+                return false;
+            }
             Event::Stage {
                 member,
                 owner,
                 first,
                 last,
                 kind,
-            } => {
-                let member = member.map(|member| self.members[member].clone());
-                let deadlines = self.deadlines();
-                let ranges = [staged(first, last, kind)];
-                let partition = &mut self.partition;
-                match partition.stage(self.now, member.as_ref(), owner, ErrorCode::NONE, &ranges) {
-                    StageVerdict::Refused { .. } => return true,
-                    StageVerdict::Repeated => {}
-                    StageVerdict::Staged(held) => stopped = Some((held, deadlines)),
-                }
-            }
+            } => return self.stage(member, owner, first, last, kind),
             Event::Tick => {
                 self.now = MonoTime::from_micros(self.now.as_micros() + TICK_MS * 1000);
-                let change = self.partition.expire(self.now);
-                self.store(&change);
+                self.partition.expire(self.now)
             }
             Event::Unstage(owner) => {
                 let held = self.pending(Some(owner));
-                let change = self.partition.unstage(self.now, owner, &held);
-                self.store(&change);
+                self.partition.unstage(self.now, owner, &held)
             }
             Event::Written { first, last } => {
-                let change = self
-                    .partition
-                    .dead_letters_written(&[Span::new(first, last)]);
-                self.store(&change);
+                let span = Span::new(first, last);
+                self.partition.dead_letters_written(&[span])
             }
-        }
-        if let Some((held, deadlines)) = stopped {
-            for offset in held
-                .iter()
-                .flat_map(|ack| ack.first_offset..=ack.last_offset)
-            {
-                self.stopped[offset as usize] = deadlines[offset as usize];
-            }
-        }
+        };
+        self.store(&change);
         false
+    }
+
+    fn acknowledge(&mut self, member: usize, first: i64, last: i64, kind: i8) -> Option<Change> {
+        let range = AckRange {
+            first,
+            last,
+            types: vec![kind],
+        };
+        let member = self.members[member].clone();
+        let answer = self.partition.acknowledge(self.now, &member, &[range]);
+        answer.ok()
+    }
+
+    /// `true`: refused.
+    fn stage(
+        &mut self,
+        member: Option<usize>,
+        owner: TxnOwner,
+        first: i64,
+        last: i64,
+        kind: i8,
+    ) -> bool {
+        let member = member.map(|member| self.members[member].clone());
+        let deadlines = self.deadlines();
+        let ranges = [staged(first, last, kind)];
+        let partition = &mut self.partition;
+        match partition.stage(self.now, member.as_ref(), owner, ErrorCode::NONE, &ranges) {
+            StageVerdict::Refused { .. } => true,
+            StageVerdict::Repeated => false,
+            StageVerdict::Staged(held) => {
+                let offsets = held
+                    .iter()
+                    .flat_map(|ack| ack.first_offset..=ack.last_offset);
+                for offset in offsets {
+                    self.stopped[offset as usize] = deadlines[offset as usize];
+                }
+                false
+            }
+        }
     }
 
     fn deadlines(&self) -> Vec<MonoTime> {

@@ -30,7 +30,6 @@ const STATE_LOG: LogId = LogId {
     topic: Uuid([6; 16]),
     partition: 0,
 };
-const RECORDS: i64 = 3;
 const TICKET: Ticket = Ticket { slot: 1, part: 0 };
 const EPOCHS: i16 = 2;
 
@@ -43,8 +42,8 @@ pub(crate) enum Event {
     LocksEnd,
     ReloadCoordinator,
     ReloadLeader,
-    /// The leader hears how a transaction ended.
-    Resolve(usize),
+    /// The leader hears how a transaction ended. In one broker the ends come in their order.
+    Resolve,
     /// In one broker a stage is verified, held and stored in one step.
     Stage {
         producer: usize,
@@ -60,8 +59,7 @@ impl Event {
             Event::LocksEnd,
             Event::ReloadCoordinator,
             Event::ReloadLeader,
-            Event::Resolve(0),
-            Event::Resolve(1),
+            Event::Resolve,
         ];
         all.extend(members.iter().map(|member| Event::Fetch(*member)));
         for producer in [0, 1] {
@@ -133,7 +131,7 @@ fn coordinator() -> ShareCoordinator {
 }
 
 impl World {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(records: i64) -> Self {
         let configs = [
             ("share.auto.offset.reset", "earliest"),
             ("share.delivery.count.limit", "2"),
@@ -154,7 +152,7 @@ impl World {
                 epoch: 0,
                 ongoing: false,
             }; 2],
-            told: vec![Told::Nothing; RECORDS as usize],
+            told: vec![Told::Nothing; records as usize],
             resolves: Vec::new(),
             members: [Str::from("m0"), Str::from("m1")],
         };
@@ -165,6 +163,10 @@ impl World {
         let now = world.now;
         world.sgc.initialize(now, &key(), &data, &mut Outbox::new());
         world
+    }
+
+    fn records(&self) -> i64 {
+        self.told.len() as i64
     }
 
     /// Does `event`; `false` where it cannot happen now.
@@ -187,11 +189,11 @@ impl World {
             }
             Event::ReloadCoordinator => self.reload_coordinator(),
             Event::ReloadLeader => self.reload_leader(),
-            Event::Resolve(place) => {
-                if place >= self.resolves.len() {
+            Event::Resolve => {
+                if self.resolves.is_empty() {
                     return false;
                 }
-                let resolve = self.resolves.remove(place);
+                let resolve = self.resolves.remove(0);
                 self.with_leader(|leader, ctx, out| {
                     leader.resolve(ctx, resolve, out);
                 });
@@ -229,13 +231,14 @@ impl World {
         self.with_leader(|leader, ctx, out| {
             leader.load(ctx, &group(), out);
         });
-        let log: Vec<LogBatch> = (0..RECORDS)
+        let log: Vec<LogBatch> = (0..self.records())
             .map(|base| LogBatch { base, last: base })
             .collect();
+        let records = self.records();
         let mut got = Vec::new();
         self.with_leader(|leader, ctx, out| {
             if let ShareLoad::Ready(partition) = leader.load(ctx, &group(), out) {
-                let from = partition.next_fetch_offset().clamp(0, RECORDS) as usize;
+                let from = partition.next_fetch_offset().clamp(0, records) as usize;
                 let mode = AcquireMode::RecordLimit;
                 got = partition.acquire(ctx.now.mono, &member, &log[from..], 1, 1, mode);
             }
@@ -262,19 +265,19 @@ impl World {
         };
         let mut out = Outbox::new();
         self.sgc.stage(TICKET, command, &mut out);
-        for stage in self.to_sgc(out, producer, offset) {
+        for stage in self.route(out, producer, offset) {
             let answers = self.with_leader(|leader, ctx, out| leader.stage(ctx, stage, out));
             for answer in answers {
                 let mut out = Outbox::new();
                 self.sgc.handle_envelope(self.now, answer, &mut out);
-                self.to_sgc(out, producer, offset);
+                self.route(out, producer, offset);
             }
         }
         true
     }
 
     /// Routes what the coordinator sends; returns stages for the leader.
-    fn to_sgc(
+    fn route(
         &mut self,
         mut out: Outbox<ShareReply>,
         producer: usize,
@@ -370,7 +373,7 @@ impl World {
         }
         let mut out = Outbox::new();
         self.sgc.complete_transaction(marker, true, &mut out);
-        self.to_sgc(out, producer, 0);
+        self.route(out, producer, 0);
         true
     }
 
@@ -384,7 +387,7 @@ impl World {
         let ctx = LeaderContext {
             now: self.now,
             log_start: 0,
-            high_watermark: RECORDS,
+            high_watermark: self.records(),
             settings: &settings,
             state_partitions: 1,
             queue_open: false,
@@ -473,7 +476,7 @@ impl World {
                 .map(|ack| ack.last_offset - ack.first_offset + 1)
                 .sum();
             assert_eq!(partition.pending_count(), pending, "{event:?}");
-            assert!(partition.start_offset() <= RECORDS);
+            assert!(partition.start_offset() <= self.records());
         }
         for range in partition.ranges() {
             for offset in range.first..=range.last {

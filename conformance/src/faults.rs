@@ -12,11 +12,12 @@ use ackord_proto::error_code::ErrorCode;
 
 use crate::answers::Codes;
 use crate::core_arm::CoreArm;
+use crate::dead_letter;
 use crate::memory_store::Plan;
 use crate::script::{
     AckSpans, Expected, GroupAdmin, Script, Step, StorageStep, TopicPartition, Verb,
 };
-use crate::steps::Session;
+use crate::steps::{DEAD_LETTER_TOPIC, Session};
 
 /// Longer than any transaction, lock and session of the scripts.
 const UNTIL_ALL_IS_OVER_MS: u64 = 20 * 60 * 1000;
@@ -39,6 +40,8 @@ pub struct FaultRun {
     pub visible: usize,
     /// Records that a transaction acknowledged, as far as outputs tell.
     pub acknowledged: usize,
+    /// Records with a dead letter.
+    pub dead_letters: usize,
 }
 
 /// A record of a share group.
@@ -64,6 +67,12 @@ struct Account {
     plain: BTreeSet<ShareRecord>,
     /// Share group of each member.
     groups: BTreeMap<String, String>,
+    /// Partitions of each topic that is a dead letter queue.
+    queues: BTreeMap<String, i32>,
+    /// Groups whose only dead letter queue was such a topic; `None` where it was another one.
+    queued: BTreeMap<String, Option<String>>,
+    /// Records for which some acknowledgement was other than reject or release.
+    settled: BTreeSet<ShareRecord>,
     /// Topics and groups whose records may end in other ways.
     excluded: BTreeSet<String>,
 }
@@ -122,9 +131,25 @@ impl Account {
                 {
                     self.excluded.insert(name.clone());
                 }
+                for (_, topic) in configs.iter().filter(|(own, _)| own == DEAD_LETTER_TOPIC) {
+                    self.note_queue(name, topic);
+                }
                 self.insist(session, step)?;
             }
-            Step::Topic { .. } => self.insist(session, step)?,
+            Step::Topic {
+                name,
+                partitions,
+                configs,
+            } => {
+                let queue = ("errors.deadletterqueue.group.enable", "true");
+                if configs
+                    .iter()
+                    .any(|(own, value)| (own.as_str(), value.as_str()) == queue)
+                {
+                    self.queues.insert(name.clone(), *partitions);
+                }
+                self.insist(session, step)?;
+            }
             Step::Restart { .. } | Step::Crash(_) => session.step(step)?,
             Step::Advance { .. } => session.step(step)?,
             Step::Broker(_) | Step::Limits(_) | Step::Storage(_) => drop(session.step(step)),
@@ -300,6 +325,7 @@ impl Account {
                 transaction.outputs.extend(outputs);
             }
             Verb::Stage { group, acks, .. } => {
+                self.settled.extend(settled_by(group, acks));
                 for (partition, spans) in acks {
                     if codes.is_some_and(|codes| took(codes, partition)) {
                         let offsets = spans.iter().flat_map(|span| span.first..=span.last);
@@ -336,6 +362,7 @@ impl Account {
 
     fn note_plain(&mut self, client: &str, acks: &AckSpans) {
         let group = self.groups.get(client).cloned().unwrap_or_default();
+        self.settled.extend(settled_by(&group, acks));
         for (partition, spans) in acks {
             let ending = spans
                 .iter()
@@ -345,6 +372,56 @@ impl Account {
                     .insert((group.clone(), partition.clone(), offset));
             }
         }
+    }
+
+    fn note_queue(&mut self, group: &str, topic: &str) {
+        let good = self.queues.contains_key(topic) && topic.starts_with("dlq.");
+        let queue = good.then(|| topic.to_string());
+        let known = self.queued.entry(group.to_string());
+        let known = known.or_insert_with(|| queue.clone());
+        if *known != queue {
+            *known = None;
+        }
+    }
+
+    /// A record has at most one dead letter, and exactly one where it is done and nobody accepted it.
+    fn count_dead_letters(
+        &self,
+        session: &mut Session<'_>,
+        run: &mut FaultRun,
+    ) -> Result<(), String> {
+        let mut letters: BTreeMap<(String, String, i64), usize> = BTreeMap::new();
+        for (topic, partitions) in &self.queues {
+            for partition in (0..*partitions).filter(|_| !self.excluded.contains(topic)) {
+                let topic = topic.clone();
+                let values = session.visible(&TopicPartition { topic, partition })?;
+                for origin in values.iter().filter_map(|text| dead_letter::origin(text)) {
+                    *letters.entry(origin).or_default() += 1;
+                }
+            }
+        }
+        for (origin, times) in letters.iter().filter(|(_, times)| **times > 1) {
+            run.problems
+                .push(format!("{origin:?} has {times} dead letters"));
+        }
+        run.dead_letters = letters.len();
+        let staged = self.transactions.iter().flat_map(|own| &own.staged);
+        for record in self.plain.iter().chain(staged) {
+            let (group, partition, offset) = record;
+            let queue = self.queued.get(group).and_then(Option::as_ref);
+            let open = queue.is_some_and(|topic| !self.excluded.contains(topic));
+            if self.settled.contains(record)
+                || !open
+                || !session.share_view(group, partition)?.is_done(*offset)
+            {
+                continue;
+            }
+            let origin = (group.clone(), partition.to_string(), *offset);
+            if !letters.contains_key(&origin) {
+                run.problems.push(format!("{origin:?} has no dead letter"));
+            }
+        }
+        Ok(())
     }
 
     /// Lets everything end and compares.
@@ -380,6 +457,7 @@ impl Account {
             run.visible += usize::from(seen.contains(&true));
             committed.push(seen.first().copied());
         }
+        self.count_dead_letters(session, run)?;
         self.compare(session, committed, run)
     }
 
@@ -449,4 +527,18 @@ fn took(codes: &Codes, partition: &TopicPartition) -> bool {
     codes.top == Some(ErrorCode::NONE)
         && own.peek().is_some()
         && own.all(|(_, code)| *code == ErrorCode::NONE)
+}
+
+/// Records of an acknowledgement that is other than reject or release.
+fn settled_by(group: &str, acks: &AckSpans) -> Vec<ShareRecord> {
+    let mut records = Vec::new();
+    for (partition, spans) in acks {
+        let other = spans
+            .iter()
+            .filter(|span| span.types.iter().any(|kind| matches!(kind, 0 | 1)));
+        for offset in other.flat_map(|span| span.first..=span.last) {
+            records.push((group.to_string(), partition.clone(), offset));
+        }
+    }
+    records
 }

@@ -17,6 +17,7 @@ mod client;
 pub mod client_speech;
 pub mod core_arm;
 pub mod core_view;
+mod dead_letter;
 pub mod faults;
 pub mod frame_stream;
 mod grammar;

@@ -6,6 +6,8 @@ use ackord_proto::messages::FetchResponse;
 use ackord_proto::messages::fetch::PartitionData;
 use ackord_proto::records::{BatchIter, ControlRecord, ControlType, RecordIter};
 
+use crate::dead_letter;
+
 /// Values of committed records, and the offset to go on from.
 pub(crate) struct Committed {
     pub(crate) values: Vec<String>,
@@ -55,10 +57,11 @@ pub(crate) fn committed(part: &PartitionData) -> Result<Committed, String> {
         }
         for record in RecordIter::new(&batch.bytes).map_err(|error| error.to_string())? {
             let record = record.map_err(|error| error.to_string())?;
-            let value = record.value.unwrap_or_default();
-            committed
-                .values
-                .push(String::from_utf8_lossy(&value).into_owned());
+            let text = dead_letter::text(&record).unwrap_or_else(|| {
+                let value = record.value.unwrap_or_default();
+                String::from_utf8_lossy(&value).into_owned()
+            });
+            committed.values.push(text);
         }
     }
     Ok(committed)

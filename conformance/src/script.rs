@@ -249,6 +249,8 @@ pub enum Verb {
     Begin,
     /// Ends the share session.
     CloseSession,
+    /// The next request of the share session has this epoch; nothing is sent.
+    SessionEpoch(i32),
     /// Becomes a second instance of another client's producer.
     Copy(String),
     /// DeleteShareGroupState.

@@ -19,6 +19,8 @@ use crate::transcript::decode_response;
 
 /// The connection of the runner itself.
 const ADMIN: &str = "admin";
+/// The group configuration that names a topic.
+pub(crate) const DEAD_LETTER_TOPIC: &str = "errors.deadletterqueue.topic.name";
 /// The connection that reads what is visible.
 pub(crate) const READER: &str = "reader";
 /// Resource type of a group in IncrementalAlterConfigs.
@@ -134,6 +136,10 @@ impl<'a> Session<'a> {
         match verb {
             Verb::Answer => return self.take_answer(client, expected),
             Verb::Begin => return Ok(()),
+            Verb::SessionEpoch(epoch) => {
+                self.clients.client(client).member.session_epoch = *epoch;
+                return Ok(());
+            }
             Verb::Copy(from) => {
                 let producer = self.clients.client(from).producer.clone();
                 self.clients.client(client).producer = producer;
@@ -332,11 +338,18 @@ impl<'a> Session<'a> {
     }
 
     fn configure_group(&mut self, name: &str, configs: &Pairs) -> Result<(), String> {
-        let config = |(name, value): &(String, String)| AlterableConfig {
-            name: name.into(),
-            config_operation: 0,
-            value: Some(value.into()),
-            ..Default::default()
+        let config = |(name, value): &(String, String)| {
+            let value = if name == DEAD_LETTER_TOPIC {
+                self.clients.wire(value)
+            } else {
+                value.clone()
+            };
+            AlterableConfig {
+                name: name.into(),
+                config_operation: 0,
+                value: Some(value.into()),
+                ..Default::default()
+            }
         };
         let resource = AlterConfigsResource {
             resource_type: GROUP_RESOURCE,
@@ -443,7 +456,15 @@ impl<'a> Session<'a> {
                 return Err(format!("Fetch of {partition}: {}", part.error_code));
             }
             let committed = log_reader::committed(part)?;
-            values.extend(committed.values);
+            // Dead letters name topics and groups as they are on the wire.
+            let suffix = &self.clients.suffix;
+            values.extend(committed.values.into_iter().map(|value| {
+                if suffix.is_empty() {
+                    value
+                } else {
+                    value.replace(suffix.as_str(), "")
+                }
+            }));
             match committed.next_offset {
                 Some(next) if next > from => from = next,
                 _ => return Ok(values),

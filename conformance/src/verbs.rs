@@ -95,6 +95,11 @@ fn producer_verb(
             }
         }
         "begin" => Verb::Begin,
+        "session-epoch" => {
+            let word = words.next("an epoch")?;
+            let epoch = word.parse().map_err(|_| format!("{word} is no epoch"))?;
+            Verb::SessionEpoch(epoch)
+        }
         "commit" => end_txn(true, options)?,
         "copy" => Verb::Copy(words.name("a client")?),
         "init" => Verb::Init {

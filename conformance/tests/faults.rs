@@ -14,6 +14,7 @@ const MOST_APPENDS: usize = 1000;
 fn at_each_append(fault: Fault) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
     let (mut problems, mut runs, mut visible, mut acknowledged) = (Vec::new(), 0, 0, 0);
+    let mut dead_letters = 0;
     for path in script_files(&folder) {
         let script = load(&path).unwrap();
         let name = path
@@ -29,6 +30,7 @@ fn at_each_append(fault: Fault) {
             runs += 1;
             visible += run.visible;
             acknowledged += run.acknowledged;
+            dead_letters += run.dead_letters;
             problems.extend(
                 run.problems
                     .iter()
@@ -42,6 +44,7 @@ fn at_each_append(fault: Fault) {
         visible > 250 && acknowledged > 500,
         "{visible} visible, {acknowledged} records"
     );
+    assert!(dead_letters > 100, "{dead_letters} dead letters");
     assert!(
         problems.is_empty(),
         "{runs} runs, {}:\n{}",

@@ -140,6 +140,8 @@ pub struct PendingAck {
     pub delivery_count: i16,
     /// The transaction.
     pub owner: TxnOwner,
+    /// A reject whose commit sends the records to the dead letter queue of the group (KIP-1191).
+    pub dead_letter: bool,
 }
 
 /// One range of a stage.

@@ -100,11 +100,8 @@ impl SharePartition {
             }
             Some(match piece.acknowledge_type {
                 ACCEPT => (RecordEvent::Accept, Hold::Nobody),
-                RELEASE => (
-                    limit.event(RecordEvent::Release, span, record),
-                    Hold::Nobody,
-                ),
-                REJECT => (RecordEvent::Reject, Hold::Nobody),
+                RELEASE => limit.event(RecordEvent::Release, span, record),
+                REJECT => limit.reject(),
                 RENEW => (RecordEvent::Renew, Hold::Member(renewed.clone())),
                 _ => (RecordEvent::Gap, Hold::Nobody),
             })

@@ -30,16 +30,6 @@ impl SharePartition {
         self.change(touched)
     }
 
-    /// Stored as ARCHIVING, and the copy in the dead letter queue is durable or was given up.
-    pub fn dead_letter_written(&mut self, first: i64, last: i64) -> Change {
-        let mut touched = Touched::default();
-        self.apply(Span::new(first, last), &mut touched, |_, record| {
-            let archiving = record.state == RecordState::Archiving;
-            archiving.then_some((RecordEvent::DeadLetterWritten, Hold::Nobody))
-        });
-        self.change(touched)
-    }
-
     pub(crate) fn archive_hole(&mut self, hole: Span, touched: &mut Touched) {
         if hole.is_empty() {
             return;

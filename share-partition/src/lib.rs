@@ -9,7 +9,7 @@
 //! ```
 //! use ackord_machine::{MonoTime, StageVerdict, StagedRange, TxnOwner};
 //! use ackord_proto::{error_code::ErrorCode, str::Str};
-//! use ackord_share_partition::{AcquireMode, Config, LogBatch, SharePartition};
+//! use ackord_share_partition::{AcquireMode, Config, LogBatch, SharePartition, TxnOutcome};
 //!
 //! let at = MonoTime::from_millis;
 //! let member = Str::from("member-1");
@@ -33,7 +33,7 @@
 //! assert_eq!(partition.next_expiry(), None);
 //!
 //! // The transaction is aborted: the records are there for anybody, at once.
-//! let change = partition.resolve(at(20), 7, 1, true, false);
+//! let change = partition.resolve(7, 1, true, TxnOutcome::Abort { queue_open: false });
 //! assert!(change.available_again);
 //! assert_eq!(partition.next_fetch_offset(), 0);
 //!
@@ -43,7 +43,7 @@
 //! let second = TxnOwner { producer_id: 7, producer_epoch: 1 };
 //! let verdict = partition.stage(at(40), Some(&member), second, ErrorCode::NONE, &[accept]);
 //! assert!(matches!(verdict, StageVerdict::Staged(_)));
-//! let change = partition.resolve(at(50), 7, 2, true, true);
+//! let change = partition.resolve(7, 2, true, TxnOutcome::Commit);
 //! assert!(change.start_moved);
 //! assert_eq!(partition.start_offset(), 10);
 //! ```
@@ -57,6 +57,7 @@
 //! | `acknowledge`, `transactional_mode` | plain acknowledgement |
 //! | `transaction` | stage and outcome |
 //! | `lock_expiry` | records come back, the delivery limit |
+//! | `dead_letter` | records that wait for their copies in the dead letter queue |
 //! | `archive` | records that can never be delivered |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -69,6 +70,7 @@ mod acknowledge;
 mod acquire;
 mod archive;
 mod counts;
+mod dead_letter;
 mod lock_expiry;
 mod record_state;
 mod share_partition;
@@ -80,6 +82,6 @@ mod window;
 pub use record_state::{InvalidTransition, RecordEvent, RecordState};
 pub use share_partition::SharePartition;
 pub use types::{
-    AckError, AckRange, AcquireMode, Acquired, Change, Config, LogBatch, RangeView, Span,
-    StateBatch,
+    AckError, AckRange, AcquireMode, Acquired, Change, Config, DeadLetter, DeadLetterCause,
+    LogBatch, RangeView, Span, StateBatch, TxnOutcome,
 };

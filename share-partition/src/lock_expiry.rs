@@ -5,7 +5,7 @@ use ackord_proto::str::Str;
 
 use crate::share_partition::Touched;
 use crate::window::{Hold, Record, Staged};
-use crate::{Change, RecordEvent, RecordState, SharePartition, Span};
+use crate::{Change, DeadLetterCause, RecordEvent, RecordState, SharePartition, Span};
 
 /// What decides whether a record that comes back is delivered again.
 #[derive(Clone, Copy, Debug)]
@@ -14,18 +14,46 @@ pub(crate) struct DeliveryLimit {
     log_start: i64,
     /// In transactional mode the limit gives nothing up.
     enforced: bool,
+    /// What is given up goes to the dead letter queue.
+    dead_letters: bool,
 }
 
 impl DeliveryLimit {
-    /// The event for an acquired record that comes back by `cause`.
-    pub(crate) fn event(self, cause: RecordEvent, span: Span, record: &Record) -> RecordEvent {
+    /// What happens to an acquired record that comes back by `cause`.
+    pub(crate) fn event(
+        self,
+        cause: RecordEvent,
+        span: Span,
+        record: &Record,
+    ) -> (RecordEvent, Hold) {
         if span.first < self.log_start {
-            RecordEvent::BelowStart
-        } else if self.enforced && record.delivery_count >= self.count {
-            RecordEvent::LimitReached
+            (RecordEvent::BelowStart, Hold::Nobody)
+        } else if !self.is_reached(record) {
+            (cause, Hold::Nobody)
+        } else if self.dead_letters {
+            dead_letter(DeadLetterCause::LimitReached)
         } else {
-            cause
+            (RecordEvent::LimitReached, Hold::Nobody)
         }
+    }
+
+    /// What happens to an acquired record that is rejected.
+    pub(crate) fn reject(self) -> (RecordEvent, Hold) {
+        if self.dead_letters {
+            dead_letter(DeadLetterCause::Rejected)
+        } else {
+            (RecordEvent::Reject, Hold::Nobody)
+        }
+    }
+
+    /// The record has been delivered as often as it may be.
+    fn is_reached(self, record: &Record) -> bool {
+        self.enforced && record.delivery_count >= self.count
+    }
+
+    /// A record that comes back now goes to the dead letter queue.
+    pub(crate) fn gives_up(self, span: Span, record: &Record) -> bool {
+        self.dead_letters && span.first >= self.log_start && self.is_reached(record)
     }
 
     /// The event for a pending record whose transaction gives `outcome`.
@@ -36,6 +64,11 @@ impl DeliveryLimit {
             outcome
         }
     }
+}
+
+/// The record waits for its copy in the dead letter queue.
+pub(crate) const fn dead_letter(cause: DeadLetterCause) -> (RecordEvent, Hold) {
+    (RecordEvent::DeadLetter, Hold::DeadLetterQueue(cause))
 }
 
 impl SharePartition {
@@ -53,10 +86,7 @@ impl SharePartition {
             && let Some(span) = self.window.range_at(first)
         {
             self.apply(span, touched, |span, record| {
-                Some((
-                    limit.event(RecordEvent::LockExpired, span, record),
-                    Hold::Nobody,
-                ))
+                Some(limit.event(RecordEvent::LockExpired, span, record))
             });
         }
     }
@@ -69,12 +99,7 @@ impl SharePartition {
         let window = Span::new(self.window.start(), self.window.end().saturating_sub(1));
         self.apply(window, &mut touched, |span, record| {
             let held = record.lock().is_some_and(|lock| lock.member == *member);
-            held.then(|| {
-                (
-                    limit.event(RecordEvent::MemberGone, span, record),
-                    Hold::Nobody,
-                )
-            })
+            held.then(|| limit.event(RecordEvent::MemberGone, span, record))
         });
         // Should a stage of this member fail to be stored, there is nobody to give the record back to.
         self.window.update(window, |_, record| {
@@ -100,6 +125,7 @@ impl SharePartition {
             count: self.config.delivery_count_limit,
             log_start: self.log_start,
             enforced: !self.config.transactional,
+            dead_letters: self.config.dead_letters,
         }
     }
 }

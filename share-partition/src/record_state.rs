@@ -57,12 +57,15 @@ pub enum RecordEvent {
     BelowStart,
     /// The log has nothing to deliver here: compacted, a control record, or aborted data.
     Hole,
+    /// Rejected, or at the limit, in a group with a dead letter queue (KIP-1191): it waits for its
+    /// copy there.
+    DeadLetter,
     /// Its copy is in the dead letter queue, or was given up.
     DeadLetterWritten,
 }
 
 /// Every allowed transition: from, event, to. What is not here is refused.
-const TRANSITIONS: [(RecordState, RecordEvent, RecordState); 20] = {
+const TRANSITIONS: [(RecordState, RecordEvent, RecordState); 22] = {
     use RecordEvent::*;
     use RecordState::*;
     [
@@ -77,6 +80,7 @@ const TRANSITIONS: [(RecordState, RecordEvent, RecordState); 20] = {
         (Acquired, LockExpired, Available),
         (Acquired, MemberGone, Available),
         (Acquired, LimitReached, Archived),
+        (Acquired, DeadLetter, Archiving),
         (Acquired, BelowStart, Archived),
         (Acquired, Stage, TxPending),
         (TxPending, Unstage, Acquired),
@@ -84,6 +88,7 @@ const TRANSITIONS: [(RecordState, RecordEvent, RecordState); 20] = {
         (TxPending, CommitReject, Archived),
         (TxPending, CommitGap, Archived),
         (TxPending, Abort, Available),
+        (TxPending, DeadLetter, Archiving),
         (TxPending, BelowStart, Archived),
         (Archiving, DeadLetterWritten, Archived),
     ]
@@ -157,7 +162,7 @@ impl fmt::Display for RecordState {
 
 impl RecordEvent {
     /// All events.
-    pub const ALL: [RecordEvent; 18] = [
+    pub const ALL: [RecordEvent; 19] = [
         RecordEvent::Acquire,
         RecordEvent::Accept,
         RecordEvent::Release,
@@ -175,6 +180,7 @@ impl RecordEvent {
         RecordEvent::Abort,
         RecordEvent::BelowStart,
         RecordEvent::Hole,
+        RecordEvent::DeadLetter,
         RecordEvent::DeadLetterWritten,
     ];
 }

@@ -51,11 +51,12 @@ impl SharePartition {
         pending: &[PendingAck],
     ) -> Self {
         let mut loaded = SharePartition::new(config, start_offset);
-        let window = &mut loaded.window;
         let lasts = batches.iter().map(|batch| batch.last);
         let lasts = lasts.chain(pending.iter().map(|ack| ack.last_offset));
         if let Some(last) = lasts.filter(|last| *last < i64::MAX).max() {
-            window.append(last, Record::free(RecordState::Available, 0));
+            loaded
+                .window
+                .append(last, Record::free(RecordState::Available, 0));
         }
         for batch in batches {
             // A stored TX_PENDING without its transaction could never end.
@@ -63,7 +64,8 @@ impl SharePartition {
                 RecordState::Acquired | RecordState::TxPending => RecordState::Available,
                 state => state,
             };
-            let record = Record::free(state, batch.delivery_count);
+            let record = loaded.stored_record(state, batch.delivery_count);
+            let window = &mut loaded.window;
             window.update(Span::new(batch.first, batch.last), |_, _| {
                 Some(record.clone())
             });
@@ -75,13 +77,14 @@ impl SharePartition {
                 hold: Hold::Transaction(Staged {
                     owner: ack.owner,
                     acknowledge_type: ack.acknowledge_type,
+                    dead_letter: ack.dead_letter,
                     lock: None,
                 }),
             };
             let span = Span::new(ack.first_offset, ack.last_offset);
-            window.update(span, |_, _| Some(record.clone()));
+            loaded.window.update(span, |_, _| Some(record.clone()));
         }
-        window.advance();
+        loaded.window.advance();
         loaded
     }
 
@@ -176,7 +179,9 @@ impl SharePartition {
 
     /// Ranges of records that a member or a transaction holds.
     pub fn in_flight_ranges(&self) -> usize {
-        let held = |record: &Record| record.hold != Hold::Nobody;
+        let held = |record: &Record| {
+            matches!(record.state, RecordState::Acquired | RecordState::TxPending)
+        };
         self.window
             .iter()
             .filter(|(_, record)| held(record))

@@ -7,9 +7,10 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 
 use crate::acknowledge::{ACCEPT, GAP, REJECT, refusal};
+use crate::lock_expiry::dead_letter;
 use crate::share_partition::Touched;
 use crate::window::{Hold, Record, Staged};
-use crate::{AckError, Change, RecordEvent, SharePartition, Span};
+use crate::{AckError, Change, DeadLetterCause, RecordEvent, SharePartition, Span, TxnOutcome};
 
 impl SharePartition {
     /// Moves records that `member` (any, for `None`) holds to TX_PENDING, all or none. Their
@@ -76,16 +77,19 @@ impl SharePartition {
     /// `marker_epoch` (`strict`, transaction version 2) or not newer (version 1), all of them and no
     /// others. A repetition finds nothing.
     ///
-    /// Commit: accept to ACKNOWLEDGED, reject and gap to ARCHIVED. Abort: to AVAILABLE, delivery
-    /// count kept, also at the limit. Below the start of the log both archive. The coordinator's log
-    /// holds the outcome before this is called, so nothing of the change needs storing.
+    /// Commit: accept to ACKNOWLEDGED, reject and gap to ARCHIVED; a reject that was staged in a
+    /// group with a dead letter queue to ARCHIVING. Abort: to AVAILABLE, delivery count kept. At the
+    /// limit to ARCHIVING, where the group has a dead letter queue that can be written
+    /// (`queue_open`); else it is delivered again. Below the start of the log both archive.
+    ///
+    /// The coordinator's log holds the outcome before this is called. Only what an abort has sent to
+    /// the dead letter queue needs storing.
     pub fn resolve(
         &mut self,
-        _now: MonoTime,
         producer_id: i64,
         marker_epoch: i16,
         strict: bool,
-        commit: bool,
+        outcome: TxnOutcome,
     ) -> Change {
         let limit = self.delivery_limit();
         let mut touched = Touched::default();
@@ -102,13 +106,19 @@ impl SharePartition {
                 if staged.owner.producer_id != producer_id || !in_reach {
                     return None;
                 }
-                let outcome = match (commit, staged.acknowledge_type) {
-                    (false, _) => RecordEvent::Abort,
-                    (true, ACCEPT) => RecordEvent::CommitAccept,
-                    (true, REJECT) => RecordEvent::CommitReject,
-                    (true, _) => RecordEvent::CommitGap,
+                let event = match (outcome, staged.acknowledge_type) {
+                    (TxnOutcome::Commit, REJECT) if staged.dead_letter => {
+                        return Some(dead_letter(DeadLetterCause::Rejected));
+                    }
+                    (TxnOutcome::Commit, ACCEPT) => RecordEvent::CommitAccept,
+                    (TxnOutcome::Commit, REJECT) => RecordEvent::CommitReject,
+                    (TxnOutcome::Commit, _) => RecordEvent::CommitGap,
+                    (TxnOutcome::Abort { queue_open: true }, _) if limit.gives_up(span, record) => {
+                        return Some(dead_letter(DeadLetterCause::LimitReached));
+                    }
+                    (TxnOutcome::Abort { .. }, _) => RecordEvent::Abort,
                 };
-                Some((limit.outcome(outcome, span), Hold::Nobody))
+                Some((limit.outcome(event, span), Hold::Nobody))
             });
         }
         self.change(touched)
@@ -163,9 +173,11 @@ impl SharePartition {
     fn hold(&mut self, owner: TxnOwner, ranges: &[StagedRange]) -> Vec<PendingAck> {
         let mut touched = Touched::default();
         let mut held: Vec<PendingAck> = Vec::new();
+        let dead_letters = self.config.dead_letters;
         for range in ranges {
             let span = Span::new(range.first_offset, range.last_offset);
             let acknowledge_type = range.acknowledge_type;
+            let dead_letter = dead_letters && acknowledge_type == REJECT;
             self.apply(span, &mut touched, |part, record| {
                 let lock = Some(record.lock()?.clone());
                 push_joined(
@@ -176,11 +188,13 @@ impl SharePartition {
                         acknowledge_type,
                         delivery_count: record.delivery_count,
                         owner,
+                        dead_letter,
                     },
                 );
                 let staged = Staged {
                     owner,
                     acknowledge_type,
+                    dead_letter,
                     lock,
                 };
                 Some((RecordEvent::Stage, Hold::Transaction(staged)))

@@ -20,6 +20,9 @@ pub struct Config {
     pub record_lock_ms: i64,
     /// Whether locks may be renewed (`share.renew.acknowledge.enable`).
     pub renew_enabled: bool,
+    /// The group has a dead letter queue (`errors.deadletterqueue.topic.name`, KIP-1191): what is
+    /// rejected or reaches the limit is ARCHIVING until its copy is written.
+    pub dead_letters: bool,
     /// The group acknowledges in transactions only (`share.acknowledgement.mode=transactional`,
     /// KIP-1289): plain ACCEPT and REJECT never acknowledge, and the limit gives nothing up.
     pub transactional: bool,
@@ -33,6 +36,7 @@ impl Default for Config {
             delivery_count_limit: 5,
             record_lock_ms: 30_000,
             renew_enabled: true,
+            dead_letters: false,
             transactional: false,
         }
     }
@@ -139,6 +143,49 @@ impl Change {
     pub fn is_empty(&self) -> bool {
         self.batches.is_empty() && !self.start_moved && !self.available_again
     }
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TxnOutcome {
+    /// What was staged holds.
+    Commit,
+    /// It does not.
+    Abort {
+        /// The group has a dead letter queue and it can be written, so that records at the
+        /// delivery limit go there instead of being delivered again.
+        queue_open: bool,
+    },
+}
+
+/// Why a record goes to the dead letter queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DeadLetterCause {
+    /// A member rejected it.
+    Rejected,
+    /// It came back at the delivery limit.
+    LimitReached,
+}
+
+impl DeadLetterCause {
+    /// What Kafka writes into the header `__dlq.errors.message`.
+    pub const fn message(self) -> &'static str {
+        match self {
+            DeadLetterCause::Rejected => "Offset rejected by client.",
+            DeadLetterCause::LimitReached => "Offset delivery count exceeded the threshold.",
+        }
+    }
+}
+
+/// Records that wait for their copies in the dead letter queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// The records.
+    pub span: Span,
+    /// Deliveries of each.
+    pub delivery_count: i16,
+    /// Why.
+    pub cause: DeadLetterCause,
 }
 
 /// One batch of a plain acknowledgement.

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use ackord_machine::{MonoTime, TxnOwner};
 use ackord_proto::str::Str;
 
-use crate::{RecordEvent, RecordState, Span};
+use crate::{DeadLetterCause, RecordEvent, RecordState, Span};
 
 /// What is known of one record. Neighbours with equal records form one range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(crate) struct Record {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     Nobody,
+    /// The dead letter queue, until its copy is written.
+    DeadLetterQueue(DeadLetterCause),
     Member(Lock),
     Transaction(Staged),
 }
@@ -38,6 +40,8 @@ pub(crate) struct Lock {
 pub(crate) struct Staged {
     pub(crate) owner: TxnOwner,
     pub(crate) acknowledge_type: i8,
+    /// A commit of this reject goes to the dead letter queue.
+    pub(crate) dead_letter: bool,
     pub(crate) lock: Option<Lock>,
 }
 
@@ -66,17 +70,25 @@ impl Record {
             .is_some_and(|lock| lock.member == *member && lock.deadline > now)
     }
 
+    /// Whether it waits for its copy in the dead letter queue, and why.
+    pub(crate) fn dead_letter(&self) -> Option<DeadLetterCause> {
+        match self.hold {
+            Hold::DeadLetterQueue(cause) => Some(cause),
+            Hold::Nobody | Hold::Member(_) | Hold::Transaction(_) => None,
+        }
+    }
+
     pub(crate) fn lock(&self) -> Option<&Lock> {
         match &self.hold {
             Hold::Member(lock) => Some(lock),
-            Hold::Nobody | Hold::Transaction(_) => None,
+            Hold::Nobody | Hold::DeadLetterQueue(_) | Hold::Transaction(_) => None,
         }
     }
 
     pub(crate) fn staged(&self) -> Option<&Staged> {
         match &self.hold {
             Hold::Transaction(staged) => Some(staged),
-            Hold::Nobody | Hold::Member(_) => None,
+            Hold::Nobody | Hold::DeadLetterQueue(_) | Hold::Member(_) => None,
         }
     }
 }

@@ -263,7 +263,7 @@ impl Reading {
             | Verb::Disconnect => self.member(client, verb, expected),
             Verb::CloseSession => Err("a consumer closes its session with its membership"),
             Verb::Copy(_) => Err("a producer cannot be copied"),
-            Verb::Heartbeat => Err("heartbeats are the client's own affair"),
+            Verb::Heartbeat { .. } => Err("heartbeats are the client's own affair"),
             Verb::Repeat => Err("an application cannot repeat a request"),
             _ => Err("a request that the client library does not send"),
         }

@@ -81,13 +81,14 @@ const ACKNOWLEDGE_TYPES: [(&str, RecordEvent); 5] = [
 ];
 
 /// Ways in which a record ends without being accepted.
-const ARCHIVED: [(&str, RecordEvent); 6] = [
+const ARCHIVED: [(&str, RecordEvent); 7] = [
     ("delivery_limit", RecordEvent::LimitReached),
     ("rejected", RecordEvent::Reject),
     ("rejected_in_transaction", RecordEvent::CommitReject),
     ("gap", RecordEvent::Gap),
     ("gap_in_transaction", RecordEvent::CommitGap),
     ("below_log_start", RecordEvent::BelowStart),
+    ("dead_letter", RecordEvent::DeadLetterWritten),
 ];
 
 impl Broker {
@@ -105,6 +106,9 @@ impl Broker {
 
     fn cluster_figures(&self) -> Vec<MetricFamily> {
         let single = |name, help, value| MetricFamily::new(Gauge, name, help).single(value);
+        let counted =
+            |name, help, value| MetricFamily::new(Counter, name, help).single(saturated(value));
+        let letters = self.dead_letter_counts();
         vec![
             single(
                 "kafka_controller_kafkacontroller_globaltopiccount",
@@ -125,6 +129,16 @@ impl Broker {
                 "ackord_logs_read_back",
                 "Logs that a failed write made unknown and that are being read back.",
                 number(self.frozen.len()),
+            ),
+            counted(
+                "ackord_share_dead_letters_written_total",
+                "Copies of records that were appended to dead letter queues.",
+                letters.written,
+            ),
+            counted(
+                "ackord_share_dead_letters_failed_total",
+                "Records that were archived without a copy: their dead letter queue took none.",
+                letters.failed,
             ),
         ]
     }

@@ -14,6 +14,8 @@ use crate::outbox::Measured;
 /// Why a read was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadFor {
+    /// Records that go to a dead letter queue.
+    DeadLetters { read: u64 },
     /// A part of a Fetch.
     Fetch { slot: u64, part: usize },
     /// A timestamp of ListOffsets.

@@ -8,6 +8,9 @@ mod api;
 mod connections;
 mod counters;
 mod data;
+mod dead_letter_copy;
+mod dead_letter_topic;
+mod dead_letters;
 mod failure;
 mod fetch_sessions;
 mod figures;
@@ -45,6 +48,7 @@ use crate::share::ShareCoordinator;
 use crate::txn::TxnCoordinator;
 use connections::{Connections, Waits};
 use counters::Counters;
+use dead_letters::DeadLetters;
 use fetch_sessions::FetchSessions;
 use gather::{AppendFailed, Gather, Missing};
 use journal::{Gate, Gated, Journal};
@@ -97,6 +101,8 @@ pub struct Broker {
     /// Requests whose answer is put together from parts.
     gathers: BTreeMap<u64, Gather>,
     waits: WaitTable,
+    /// Records that go to the dead letter queues of share groups.
+    dead_letters: DeadLetters,
     /// Produced batches whose transaction is being verified, by correlation.
     verifications: BTreeMap<u64, api::produce::Verification>,
     last_correlation: u64,
@@ -143,6 +149,7 @@ impl Broker {
             share_sessions: ShareSessions::default(),
             gathers: BTreeMap::new(),
             waits: WaitTable::default(),
+            dead_letters: DeadLetters::default(),
             verifications: BTreeMap::new(),
             last_correlation: 0,
             inbox: VecDeque::new(),
@@ -166,6 +173,7 @@ impl Broker {
     pub fn handle(&mut self, now: Now, input: Input) -> Result<(), ApiMisuse> {
         self.check(now, &input)?;
         self.now = now;
+        self.dead_letters.begin_step();
         match input {
             Input::Admin(AdminCommand::Drain) => self.drain(),
             Input::Closed { conn } => self.connection_closed(conn),
@@ -224,8 +232,9 @@ impl Broker {
     /// Passes messages until none is left, answers whoever can be answered, closes the append.
     fn settle(&mut self) {
         loop {
-            if let Some((envelope, gate)) = self.inbox.pop_front() {
-                self.deliver(envelope, gate);
+            self.deliver_all();
+            if let Some((log, group)) = self.next_dead_letters() {
+                self.write_dead_letters(log, &group);
             } else if let Some(slot) = self.woken.pop_first() {
                 self.try_again(slot);
             } else {
@@ -237,6 +246,12 @@ impl Broker {
         self.connections
             .feed_starved(&self.limits, &mut self.effects);
         self.end_drain();
+    }
+
+    fn deliver_all(&mut self) {
+        while let Some((envelope, gate)) = self.inbox.pop_front() {
+            self.deliver(envelope, gate);
+        }
     }
 
     fn read_more(&mut self, conn: ConnId) {

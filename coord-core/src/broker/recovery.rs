@@ -96,6 +96,10 @@ impl Broker {
         for partition in coordinators {
             self.with_tc(partition, None, |tc, ctx, out| tc.recovered(ctx, out));
         }
+        let coordinators: Vec<i32> = self.sgcs.keys().copied().collect();
+        for partition in coordinators {
+            self.resume_all_dead_letters(partition);
+        }
         self.arm_expiry();
         for conn in self.connections.all() {
             self.read_more(conn);
@@ -122,6 +126,9 @@ impl Broker {
         let partition = log.partition;
         if self.tc_of(log).is_some() {
             self.with_tc(partition, None, |tc, ctx, out| tc.recovered(ctx, out));
+        }
+        if self.sgc_of(log).is_some() {
+            self.resume_all_dead_letters(partition);
         }
         if log == CLUSTER_LOG {
             self.settings.clear();

@@ -89,9 +89,10 @@ impl Broker {
                 let resolve = resolve.clone();
                 let group = resolve.group.clone();
                 let mut available = false;
-                self.with_leader(log, &group, gate, |leader, ctx, _| {
-                    available = leader.resolve(ctx, resolve);
+                self.with_leader(log, &group, gate, |leader, ctx, out| {
+                    available = leader.resolve(ctx, resolve, out);
                 });
+                self.resume_dead_letters(log, &group);
                 if available {
                     self.wake_share_fetches(log, &group);
                 }
@@ -318,10 +319,17 @@ impl Broker {
             high_watermark: data.high_watermark(),
             settings: &settings,
             state_partitions: self.share_state_partitions(),
+            queue_open: settings.dead_letters && self.is_queue_open(group),
         };
         let leader = self.leaders.entry(log).or_insert_with(|| Leader::new(log));
         let mut out = Outbox::new();
         run(leader, ctx, &mut out);
+        let waits = leader
+            .share_partition(group)
+            .is_some_and(|partition| partition.archiving_count() > 0);
+        if waits {
+            self.dead_letters.wait(log, group);
+        }
         self.carry_out(out, gate, Broker::leader_reply);
         self.arm_leader(log);
     }

@@ -175,3 +175,58 @@ impl ShareSessions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    const FIRST: ConnId = ConnId(1);
+    const SECOND: ConnId = ConnId(2);
+
+    fn names() -> (Str, Str) {
+        (Str::from("g"), Str::from("m"))
+    }
+
+    fn log(partition: i32) -> LogId {
+        LogId {
+            topic: Uuid([7; 16]),
+            partition,
+        }
+    }
+
+    #[test]
+    fn the_newer_session_of_a_member_outlives_the_older_connection() {
+        let (group, member) = names();
+        let mut sessions = ShareSessions::default();
+        for conn in [FIRST, SECOND] {
+            let opened = sessions.open(conn, &group, &member, vec![log(0)], 1);
+            assert_eq!(opened, Ok(()), "one member has one session");
+        }
+        assert_eq!(sessions.connection_closed(FIRST), []);
+        assert_eq!(sessions.proceed(SECOND, &group, &member, 1), Ok(()));
+        let old = sessions.proceed(FIRST, &group, &member, 2);
+        assert_eq!(old, Err(ErrorCode::SHARE_SESSION_NOT_FOUND));
+        let other = sessions.open(FIRST, &group, &Str::from("n"), vec![], 1);
+        assert_eq!(other, Err(ErrorCode::SHARE_SESSION_LIMIT_REACHED));
+        let released = sessions.connection_closed(SECOND);
+        assert_eq!(released.len(), 1);
+        assert_eq!(released[0].logs, [log(0)]);
+    }
+
+    #[test]
+    fn epochs_begin_again_at_1_behind_the_last() {
+        let (group, member) = names();
+        let mut sessions = ShareSessions::default();
+        sessions.open(FIRST, &group, &member, vec![], 1).unwrap();
+        let key = (group.clone(), member.clone());
+        sessions.sessions.get_mut(&key).unwrap().epoch = i32::MAX;
+        for epoch in [i32::MAX, 1, 2] {
+            assert_eq!(sessions.proceed(FIRST, &group, &member, epoch), Ok(()));
+        }
+        let again = sessions.proceed(FIRST, &group, &member, 2);
+        assert_eq!(again, Err(ErrorCode::INVALID_SHARE_SESSION_EPOCH));
+        let negative = sessions.proceed(FIRST, &group, &member, -2);
+        assert_eq!(negative, Err(ErrorCode::INVALID_SHARE_SESSION_EPOCH));
+    }
+}

@@ -195,6 +195,7 @@ impl Broker {
         batches: Result<Vec<ackord_machine::StoredBatch>, StorageFault>,
     ) {
         match purpose {
+            ReadFor::DeadLetters { read } => self.dead_letters_read(read, batches),
             ReadFor::Fetch { slot, part } => self.fetch_read(slot, part, batches),
             ReadFor::ShareFetch { slot, log } => self.share_fetch_read(slot, log, batches),
             ReadFor::ListOffsets { .. } | ReadFor::ShareStart { .. } => {}
@@ -209,7 +210,7 @@ impl Broker {
         match purpose {
             ReadFor::ListOffsets { slot, part } => self.timestamp_found(slot, part, found),
             ReadFor::ShareStart { id } => self.start_found(id, found),
-            ReadFor::Fetch { .. } | ReadFor::ShareFetch { .. } => {}
+            ReadFor::DeadLetters { .. } | ReadFor::Fetch { .. } | ReadFor::ShareFetch { .. } => {}
         }
     }
 

@@ -14,6 +14,7 @@ const EXPIRY_MS: i64 = 600_000;
 /// Whose deadline it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TimerKey {
+    DeadLetters,
     Expiry,
     Group(Str),
     Leader(LogId),
@@ -34,7 +35,7 @@ impl Broker {
                     .and_then(|leader| leader.next_deadline());
                 next.map_or(DeadlineReason::AcquisitionLock, |deadline| deadline.reason)
             }
-            TimerKey::Reload(_) => DeadlineReason::Retry,
+            TimerKey::DeadLetters | TimerKey::Reload(_) => DeadlineReason::Retry,
             TimerKey::Tc(partition) => {
                 let next = self.tcs.get(partition).and_then(|tc| tc.next_deadline());
                 next.map_or(DeadlineReason::TransactionTimeout, |deadline| {
@@ -78,6 +79,7 @@ impl Broker {
         }
         for key in due {
             match key {
+                TimerKey::DeadLetters => self.dead_letters.retry(),
                 TimerKey::Expiry => self.expire(),
                 TimerKey::Group(id) => self.group_deadline(&id),
                 TimerKey::Leader(log) => self.leader_deadline(log),

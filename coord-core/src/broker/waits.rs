@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ackord_machine::LogId;
+use ackord_proto::error_code::ErrorCode;
 
 use super::api::fetch::FetchWait;
 use super::api::share_fetch::ShareFetchWait;
@@ -14,6 +15,8 @@ use super::gather::Missing;
 pub(super) enum WaitKind {
     Fetch(FetchWait),
     ShareFetch(ShareFetchWait),
+    /// A ShareFetch whose refusal waits, so that the client does not ask again at once.
+    ShareRefused(ErrorCode),
 }
 
 #[derive(Debug)]
@@ -65,7 +68,7 @@ impl WaitTable {
             .values_mut()
             .filter_map(|wait| match &mut wait.kind {
                 WaitKind::ShareFetch(wait) => Some(wait.acks()),
-                WaitKind::Fetch(_) => None,
+                WaitKind::Fetch(_) | WaitKind::ShareRefused(_) => None,
             })
     }
 

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use ackord_machine::{Body, Deadline, DeadlineReason, Envelope, LogId, MonoTime, Now, Role};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
-use ackord_share_partition::{AckRange, Change, Config, SharePartition};
+use ackord_share_partition::{AckRange, Change, Config, SharePartition, Span};
 
 use crate::group::state_partition_for;
 use crate::metadata::ShareGroupSettings;
@@ -45,10 +45,12 @@ pub struct LeaderContext<'a> {
     pub settings: &'a ShareGroupSettings,
     /// Partitions of `__share_group_state`.
     pub state_partitions: i32,
+    /// The group has a dead letter queue and it can be written (KIP-1191).
+    pub queue_open: bool,
 }
 
 /// The share partitions of one partition, by group.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Leader {
     log: LogId,
     shares: BTreeMap<Str, Share>,
@@ -178,6 +180,22 @@ impl Leader {
             let change = partition.archive_range(first, last);
             self.store(ctx, group, change, None, out);
         }
+    }
+
+    /// The copies of records are written to the dead letter queue together with this, or were given
+    /// up. Returns whether records became available.
+    pub fn dead_letters_written(
+        &mut self,
+        ctx: LeaderContext<'_>,
+        group: &Str,
+        spans: &[Span],
+        out: &mut Outbox<LeaderReply>,
+    ) -> bool {
+        let Some(partition) = self.shares.get_mut(group).and_then(Share::ready_mut) else {
+            return false;
+        };
+        let change = partition.dead_letters_written(spans);
+        self.store(ctx, group, change, None, out)
     }
 
     /// Changes the settings of a group's share partition from now on.

@@ -14,6 +14,7 @@ use ackord_proto::str::Str;
 use ackord_share_partition::{AckError, Change, RecordState, SharePartition, StateBatch};
 
 use super::share::{Phase, Share};
+use super::transaction::{end, given_up};
 use super::{Leader, LeaderContext, LeaderReply};
 use crate::outbox::{Outbox, Ticket};
 
@@ -43,7 +44,7 @@ pub(super) fn acknowledged(refusal: Option<AckError>) -> LeaderReply {
 }
 
 /// A write that the share coordinator has not answered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Write {
     pub(super) group: Str,
     pub(super) ticket: Option<Ticket>,
@@ -157,15 +158,10 @@ impl Leader {
             .collect();
         let config = ctx.settings.partition_config();
         let mut partition = SharePartition::load(config, start, &batches, pending);
+        let mut all_given_up = Vec::new();
         for resolve in core::mem::take(&mut share.resolves) {
-            let (epoch, strict) = (resolve.marker_epoch, resolve.strict);
-            partition.resolve(
-                ctx.now.mono,
-                resolve.producer_id,
-                epoch,
-                strict,
-                resolve.commit,
-            );
+            let change = end(ctx, &mut partition, &resolve);
+            all_given_up.extend(given_up(change, &resolve));
         }
         let trimmed = partition.archive_below(ctx.log_start);
         share.phase = Phase::Ready {
@@ -181,6 +177,9 @@ impl Leader {
                 ..Change::default()
             };
             self.store(ctx, group, change, None, out);
+        }
+        for given_up in all_given_up {
+            self.store(ctx, group, given_up, None, out);
         }
         self.store(ctx, group, trimmed, None, out);
         for stage in stages {

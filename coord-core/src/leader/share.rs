@@ -19,7 +19,7 @@ pub enum ShareLoad<'a> {
 }
 
 /// A share partition and where its state is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Share {
     pub(super) phase: Phase,
     /// Stages that wait for the state.
@@ -28,7 +28,7 @@ pub(super) struct Share {
     pub(super) resolves: Vec<ResolveShareAcks>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Phase {
     Failed(ErrorCode),
     Reading {

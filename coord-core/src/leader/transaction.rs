@@ -7,6 +7,7 @@ use ackord_machine::{
 };
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
+use ackord_share_partition::{Change, RecordState, SharePartition, TxnOutcome};
 
 use super::persist::LEADER_EPOCH;
 use super::share::{Phase, Share, ShareLoad};
@@ -81,7 +82,12 @@ impl Leader {
 
     /// Ends what a transaction held. Returns whether records became available. The share
     /// coordinator has stored the outcome already.
-    pub fn resolve(&mut self, ctx: LeaderContext<'_>, resolve: ResolveShareAcks) -> bool {
+    pub fn resolve(
+        &mut self,
+        ctx: LeaderContext<'_>,
+        resolve: ResolveShareAcks,
+        out: &mut Outbox<LeaderReply>,
+    ) -> bool {
         let Some(share) = self.shares.get_mut(&resolve.group) else {
             return false;
         };
@@ -92,19 +98,38 @@ impl Leader {
                 false
             }
             Phase::Ready { partition, .. } => {
-                let ResolveShareAcks {
-                    producer_id,
-                    marker_epoch,
-                    strict,
-                    commit,
-                    ..
-                } = resolve;
-                let change =
-                    partition.resolve(ctx.now.mono, producer_id, marker_epoch, strict, commit);
-                change.available_again
+                let change = end(ctx, partition, &resolve);
+                let available = change.available_again;
+                if let Some(given_up) = given_up(change, &resolve) {
+                    self.store(ctx, &resolve.group, given_up, None, out);
+                }
+                available
             }
         }
     }
+}
+
+pub(super) fn end(
+    ctx: LeaderContext<'_>,
+    partition: &mut SharePartition,
+    resolve: &ResolveShareAcks,
+) -> Change {
+    let outcome = if resolve.commit {
+        TxnOutcome::Commit
+    } else {
+        let queue_open = ctx.queue_open;
+        TxnOutcome::Abort { queue_open }
+    };
+    let (id, epoch) = (resolve.producer_id, resolve.marker_epoch);
+    partition.resolve(id, epoch, resolve.strict, outcome)
+}
+
+/// Records that an abort sends to the dead letter queue; to the share coordinator they are available.
+pub(super) fn given_up(mut change: Change, resolve: &ResolveShareAcks) -> Option<Change> {
+    change
+        .batches
+        .retain(|batch| batch.state == RecordState::Archiving);
+    (!resolve.commit && !change.batches.is_empty()).then_some(change)
 }
 
 fn refused(code: ErrorCode) -> StageVerdict {

@@ -142,6 +142,11 @@ pub const TOPIC_CONFIGS: &[ConfigDef] = &[
     ),
     def("compression.zstd.level", "3", ConfigKind::Int(-131_072, 22)),
     def("delete.retention.ms", "86400000", ConfigKind::Long(0, BIG)),
+    def(
+        "errors.deadletterqueue.group.enable",
+        "false",
+        ConfigKind::Boolean,
+    ),
     def("file.delete.delay.ms", "60000", ConfigKind::Long(0, BIG)),
     def(
         "flush.messages",
@@ -212,6 +217,16 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
     def("advertised.listeners", "", ConfigKind::Text),
     def("auto.create.topics.enable", "true", ConfigKind::Boolean),
     def("broker.id", "1", ConfigKind::Int(0, INT)),
+    def(
+        "errors.deadletterqueue.auto.create.topics.enable",
+        "false",
+        ConfigKind::Boolean,
+    ),
+    def(
+        "errors.deadletterqueue.topic.name.prefix",
+        "dlq.",
+        ConfigKind::Text,
+    ),
     def("fetch.max.bytes", "57671680", ConfigKind::Int(1024, INT)),
     def(
         "group.consumer.assignment.interval.ms",

@@ -22,6 +22,10 @@ pub struct GroupBounds {
 /// The settings of one share group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShareGroupSettings {
+    /// `errors.deadletterqueue.copy.record.enable`: dead letters have key and value.
+    pub dead_letter_copy: bool,
+    /// `errors.deadletterqueue.topic.name` is set.
+    pub dead_letters: bool,
     /// `share.delivery.count.limit`.
     pub delivery_count_limit: i16,
     /// `share.heartbeat.interval.ms`.
@@ -51,6 +55,8 @@ impl ShareGroupSettings {
         };
         let text = |name: &str| value_of(broker, group, name);
         ShareGroupSettings {
+            dead_letter_copy: text("errors.deadletterqueue.copy.record.enable") == "true",
+            dead_letters: !text("errors.deadletterqueue.topic.name").is_empty(),
             delivery_count_limit: i16::try_from(int("share.delivery.count.limit"))
                 .unwrap_or(i16::MAX),
             heartbeat_interval_ms: int("share.heartbeat.interval.ms"),
@@ -83,6 +89,7 @@ impl ShareGroupSettings {
             delivery_count_limit: self.delivery_count_limit,
             record_lock_ms: i64::from(self.record_lock_ms),
             renew_enabled: self.renew_enabled,
+            dead_letters: self.dead_letters,
             transactional: false,
         }
     }

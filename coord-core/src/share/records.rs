@@ -83,6 +83,7 @@ impl ShareUpdate {
             delivery_state: TX_PENDING,
             delivery_count: range.delivery_count,
             acknowledge_type: range.acknowledge_type,
+            dead_letter: range.dead_letter,
             ..Default::default()
         };
         ShareUpdate {
@@ -132,6 +133,7 @@ fn pending(batch: &StateBatch, owner: TxnOwner) -> PendingAck {
         acknowledge_type: batch.acknowledge_type,
         delivery_count: batch.delivery_count,
         owner,
+        dead_letter: batch.dead_letter,
     }
 }
 
@@ -232,6 +234,7 @@ pub(super) fn snapshot(key: &ShareKey, state: &ShareState, now: WallTime) -> Sta
         acknowledge_type: range.acknowledge_type,
         producer_id: range.owner.producer_id,
         producer_epoch: range.owner.producer_epoch,
+        dead_letter: range.dead_letter,
         ..Default::default()
     });
     let value = ShareSnapshotValue {

@@ -177,6 +177,8 @@ impl ShareCoordinator {
             } => {
                 self.end(correlation, code, Some(message), whole_request, out);
             }
+            // The leader may not have heard of the end yet.
+            StageVerdict::Repeated if stage.too_late => self.end_too_late(correlation, out),
             StageVerdict::Repeated => self.end(correlation, ErrorCode::NONE, None, false, out),
             StageVerdict::Staged(_) if stage.too_late => {
                 self.give_back(correlation, out);

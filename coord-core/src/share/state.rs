@@ -3,10 +3,14 @@
 use alloc::vec::Vec;
 
 use ackord_machine::{PendingAck, TxnOwner};
+use ackord_proto::kip1289::ACKNOWLEDGE_ACCEPT;
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 
 use super::delivery_ranges::{Delivery, DeliveryRanges};
+
+/// Delivery state of records that wait for their copies in the dead letter queue.
+pub(super) const ARCHIVING: i8 = 3;
 
 /// Names a share partition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +59,13 @@ impl ShareState {
         }
     }
 
+    /// Whether records wait for their copies in the dead letter queue.
+    pub fn has_dead_letters(&self) -> bool {
+        self.deliveries
+            .iter()
+            .any(|(_, _, delivery)| delivery.state == ARCHIVING)
+    }
+
     /// Moves the start offset forward, never back, and past what is terminal.
     pub fn advance(&mut self, start_offset: i64) {
         self.start_offset = self.start_offset.max(start_offset);
@@ -81,11 +92,7 @@ impl ShareState {
         self.pending = kept;
         let ended: Vec<PendingAck> = ended;
         for range in ended {
-            let state = if commit {
-                committed_state(range.acknowledge_type)
-            } else {
-                0
-            };
+            let state = if commit { committed_state(&range) } else { 0 };
             let delivery = Delivery {
                 count: range.delivery_count,
                 state,
@@ -97,7 +104,12 @@ impl ShareState {
     }
 }
 
-/// Delivery state after commit: accept acknowledges; reject and gap archive.
-fn committed_state(acknowledge_type: i8) -> i8 {
-    if acknowledge_type == 1 { 2 } else { 4 }
+/// Delivery state after commit: accept acknowledges; reject and gap archive, where a reject may have
+/// to wait for its copy in the dead letter queue.
+fn committed_state(range: &PendingAck) -> i8 {
+    match range.acknowledge_type {
+        ACKNOWLEDGE_ACCEPT => 2,
+        _ if range.dead_letter => ARCHIVING,
+        _ => 4,
+    }
 }

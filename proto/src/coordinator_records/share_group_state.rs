@@ -114,6 +114,9 @@ pub struct StateBatch {
     /// In snapshots: the producer epoch under which the records became pending, else -1.
     #[wire(default = -1, tag = 2)]
     pub producer_epoch: i16,
+    /// Pending rejects: a commit sends the records to the dead letter queue (KIP-1191).
+    #[wire(default = false, tag = 3)]
+    pub dead_letter: bool,
     /// Tagged fields that nobody defines.
     pub unknown_tags: UnknownTags,
 }

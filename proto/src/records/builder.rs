@@ -104,6 +104,24 @@ impl BatchBuilder {
         self.batch.len().max(HEADER_SIZE)
     }
 
+    /// The size of the batch with one more record at the next offset, in bytes.
+    pub fn size_with(
+        &self,
+        timestamp: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: &[(&[u8], Option<&[u8]>)],
+    ) -> usize {
+        let base = if self.is_empty() {
+            timestamp
+        } else {
+            self.base_timestamp
+        };
+        let delta = self.last_offset_delta.saturating_add(1);
+        let size = body_size(timestamp.wrapping_sub(base), delta, key, value, headers);
+        self.size() + varint_size(as_length(size)) + size
+    }
+
     /// Appends a record at the next offset. The first one sets the base timestamp.
     pub fn push(&mut self, timestamp: i64, key: Option<&[u8]>, value: Option<&[u8]>) {
         self.push_with_headers(timestamp, key, value, &[]);

@@ -4,8 +4,12 @@ use ackord_machine::{MonoTime, StageVerdict, StagedRange, TxnOwner};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 use ackord_share_partition::{
-    AckError, AckRange, AcquireMode, Acquired, Change, Config, LogBatch, SharePartition, StateBatch,
+    AckError, AckRange, AcquireMode, Acquired, Change, Config, LogBatch, SharePartition,
+    StateBatch, TxnOutcome,
 };
+
+/// An abort in a group without a dead letter queue.
+pub(crate) const ABORT: TxnOutcome = TxnOutcome::Abort { queue_open: false };
 
 pub(crate) const GAP: i8 = 0;
 pub(crate) const ACCEPT: i8 = 1;
@@ -151,12 +155,12 @@ impl Bench {
 
     pub(crate) fn commit(&mut self, producer_id: i64, marker_epoch: i16) -> Change {
         self.partition
-            .resolve(self.now, producer_id, marker_epoch, true, true)
+            .resolve(producer_id, marker_epoch, true, TxnOutcome::Commit)
     }
 
     pub(crate) fn abort(&mut self, producer_id: i64, marker_epoch: i16) -> Change {
         self.partition
-            .resolve(self.now, producer_id, marker_epoch, true, false)
+            .resolve(producer_id, marker_epoch, true, ABORT)
     }
 
     pub(crate) fn show(&self) -> String {

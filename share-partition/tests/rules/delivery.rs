@@ -6,7 +6,7 @@ use crate::common::{
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 use ackord_share_partition::AcquireMode::{BatchOptimized, RecordLimit};
-use ackord_share_partition::{Config, RecordState, SharePartition, StateBatch};
+use ackord_share_partition::{Config, RecordState, SharePartition, Span, StateBatch};
 
 fn config() -> Config {
     Config::default()
@@ -490,7 +490,7 @@ fn a_loaded_partition_delivers_what_was_not_done() {
          6-6 AVAILABLE x0; 7-8 ARCHIVED x5; 9-9 ARCHIVING x5"
     );
     assert_eq!((loaded.next_fetch_offset(), loaded.end_offset()), (0, 10));
-    let change = loaded.dead_letter_written(9, 9);
+    let change = loaded.dead_letters_written(&[Span::new(9, 9)]);
     assert_eq!(batches(&change.batches), "9-9 ARCHIVED x5");
     assert_eq!(change.delivery_complete_count, 5);
 }

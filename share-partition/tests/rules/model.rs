@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::common::REJECT;
 use ackord_machine::{MonoTime, PendingAck, TxnOwner};
 use ackord_proto::str::Str;
 use ackord_share_partition::{Change, Config, RecordState, SharePartition, StateBatch};
@@ -40,6 +41,15 @@ impl Entry {
     }
 }
 
+/// What becomes of a record that is rejected or reaches the limit.
+pub(crate) fn given_up(config: &Config) -> RecordState {
+    if config.dead_letters {
+        RecordState::Archiving
+    } else {
+        RecordState::Archived
+    }
+}
+
 pub(crate) struct Model {
     pub(crate) config: Config,
     pub(crate) start: i64,
@@ -63,9 +73,10 @@ impl Model {
         let Some(entry) = self.entries.get_mut(&offset) else {
             return;
         };
-        let lost = below || (limit && entry.count >= self.config.delivery_count_limit);
-        let state = if lost {
+        let state = if below {
             RecordState::Archived
+        } else if limit && entry.count >= self.config.delivery_count_limit {
+            given_up(&self.config)
         } else {
             RecordState::Available
         };
@@ -157,6 +168,7 @@ impl Model {
                     acknowledge_type,
                     delivery_count: entry.count,
                     owner,
+                    dead_letter: self.config.dead_letters && acknowledge_type == REJECT,
                 })
             })
             .collect();

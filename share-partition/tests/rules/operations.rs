@@ -1,7 +1,7 @@
 //! Random operations. Offsets count from the start offset of the moment.
 
 use ackord_machine::TxnOwner;
-use ackord_share_partition::{Config, LogBatch};
+use ackord_share_partition::{Config, LogBatch, TxnOutcome};
 use proptest::prelude::*;
 
 use crate::common::{ACCEPT, GAP, REJECT, RELEASE, RENEW, owner};
@@ -42,7 +42,7 @@ pub(crate) enum Op {
         producer_id: i64,
         epoch: i16,
         strict: bool,
-        commit: bool,
+        outcome: TxnOutcome,
     },
     Sleep {
         millis: u64,
@@ -59,6 +59,10 @@ pub(crate) enum Op {
         len: i64,
     },
     Reload,
+    Written {
+        first: i64,
+        len: i64,
+    },
 }
 
 pub(crate) fn owners() -> impl Strategy<Value = TxnOwner> {
@@ -106,25 +110,37 @@ pub(crate) fn ops() -> impl Strategy<Value = Op> {
         6 => (0..3u8, acks).prop_map(|(member, ranges)| Op::Acknowledge { member, ranges }),
         6 => (prop::option::weighted(0.7, 0..3u8), owners(), staged, prop::bool::weighted(0.2))
             .prop_map(|(member, who, ranges, fails)| Op::Stage { member, who, ranges, fails }),
-        3 => (1..3i64, 0..4i16, any::<bool>(), any::<bool>()).prop_map(
-            |(producer_id, epoch, strict, commit)| Op::Resolve { producer_id, epoch, strict, commit }
+        3 => (1..3i64, 0..4i16, any::<bool>(), outcomes()).prop_map(
+            |(producer_id, epoch, strict, outcome)| Op::Resolve { producer_id, epoch, strict, outcome }
         ),
         3 => (0..80u64, any::<bool>()).prop_map(|(millis, expire)| Op::Sleep { millis, expire }),
         1 => (0..3u8).prop_map(|member| Op::Leave { member }),
         1 => (-2..9i64).prop_map(|offset| Op::LogStart { offset }),
         1 => (-1..20i64, 0..4i64).prop_map(|(first, len)| Op::Hole { first, len }),
         1 => Just(Op::Reload),
+        2 => (-1..9i64, 0..4i64).prop_map(|(first, len)| Op::Written { first, len }),
+    ]
+}
+
+fn outcomes() -> impl Strategy<Value = TxnOutcome> {
+    prop_oneof![
+        Just(TxnOutcome::Commit),
+        any::<bool>().prop_map(|queue_open| TxnOutcome::Abort { queue_open }),
     ]
 }
 
 pub(crate) fn configs() -> impl Strategy<Value = Config> {
-    (5..30usize, 1..4i16, any::<bool>(), any::<bool>()).prop_map(
-        |(max_record_locks, delivery_count_limit, renew_enabled, transactional)| Config {
-            max_record_locks,
-            delivery_count_limit,
-            record_lock_ms: LOCK_MS,
-            renew_enabled,
-            transactional,
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>());
+    (5..30usize, 1..4i16, switches).prop_map(
+        |(max_record_locks, delivery_count_limit, (renew_enabled, transactional, dead_letters))| {
+            Config {
+                max_record_locks,
+                delivery_count_limit,
+                record_lock_ms: LOCK_MS,
+                renew_enabled,
+                dead_letters,
+                transactional,
+            }
         },
     )
 }

@@ -1,12 +1,12 @@
 //! Acknowledgement inside a transaction (KIP-1289).
 
 use crate::common::{
-    ACCEPT, Bench, GAP, REJECT, RELEASE, RENEW, ack, at, batches, list, owner, show, staged,
+    ABORT, ACCEPT, Bench, GAP, REJECT, RELEASE, RENEW, ack, at, batches, list, owner, show, staged,
 };
 use ackord_machine::{PendingAck, StageVerdict, StagedRange};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
-use ackord_share_partition::{Config, SharePartition};
+use ackord_share_partition::{Config, SharePartition, TxnOutcome};
 
 const STATE: ErrorCode = ErrorCode::INVALID_RECORD_STATE;
 
@@ -21,6 +21,7 @@ fn pending(first_offset: i64, last_offset: i64, acknowledge_type: i8) -> Pending
         acknowledge_type,
         delivery_count: 1,
         owner: owner(7, 0),
+        dead_letter: false,
     }
 }
 
@@ -145,11 +146,11 @@ fn a_marker_ends_all_and_only_its_own() {
     ] {
         bench.stage("m", who, &[staged(offset, offset, ACCEPT)]);
     }
-    let strict = bench.partition.resolve(at(0), 7, 2, true, false);
+    let strict = bench.partition.resolve(7, 2, true, ABORT);
     assert_eq!(batches(&strict.batches), "0-1 AVAILABLE x1");
     // H2: the marker once more does not reach what was staged under its own epoch.
-    assert!(bench.partition.resolve(at(0), 7, 2, true, false).is_empty());
-    let version_1 = bench.partition.resolve(at(0), 7, 2, false, false);
+    assert!(bench.partition.resolve(7, 2, true, ABORT).is_empty());
+    let version_1 = bench.partition.resolve(7, 2, false, ABORT);
     assert_eq!(batches(&version_1.batches), "2-2 AVAILABLE x1");
     assert_eq!(bench.partition.pending_count(), 1);
     assert!(bench.show().contains("4-5 ACQUIRED"));
@@ -394,7 +395,8 @@ fn below_the_log_start_both_outcomes_archive() {
             (change.is_empty(), bench.partition.pending_count()),
             (true, 10)
         );
-        let change = bench.partition.resolve(at(0), 7, 1, true, commit);
+        let outcome = if commit { TxnOutcome::Commit } else { ABORT };
+        let change = bench.partition.resolve(7, 1, true, outcome);
         let (above, start) = if commit {
             ("ACKNOWLEDGED", 10)
         } else {
@@ -450,7 +452,7 @@ fn a_loaded_pending_record_waits_for_its_transaction() {
         matches!(other, StageVerdict::Refused { code: STATE, .. }),
         "gap is not reject"
     );
-    let change = loaded.resolve(at(0), 7, 1, true, false);
+    let change = loaded.resolve(7, 1, true, ABORT);
     assert_eq!(
         batches(&change.batches),
         "2-3 AVAILABLE x1; 4-4 AVAILABLE x4"

@@ -16,7 +16,7 @@ use super::super::Broker;
 const FEATURES: [(&str, i16, i16, i16); 3] = [
     // Clients do not look at it; tools print it. 30 is 4.3-IV0.
     ("metadata.version", 7, 30, 30),
-    ("share.version", 0, 1, 1),
+    ("share.version", 0, 2, 2),
     // From 2 on the Java producer leaves registering to the broker (KIP-890).
     ("transaction.version", 0, 2, 2),
 ];

@@ -392,6 +392,7 @@ impl Broker {
             }
             Some(WaitKind::Fetch(wait)) => self.look_for_data(slot, wait),
             Some(WaitKind::ShareFetch(wait)) => self.look_for_records(slot, wait),
+            Some(WaitKind::ShareRefused(code)) => self.refuse_share_fetch(slot, code),
             None => {}
         }
     }

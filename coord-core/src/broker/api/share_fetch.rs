@@ -99,6 +99,14 @@ impl ShareFetchWait {
     pub(in crate::broker) fn group(&self) -> &str {
         &self.terms.group
     }
+
+    /// Records that the answer may still get: `MaxRecords` counts over all partitions.
+    fn records_left(&self) -> i32 {
+        let ranges = self.answers.values().flat_map(|answer| &answer.acquired);
+        let taken: i64 = ranges.map(|range| range.last - range.first + 1).sum();
+        let taken = i32::try_from(taken).unwrap_or(i32::MAX);
+        self.terms.max_records.saturating_sub(taken)
+    }
 }
 
 /// What looking at one partition gives.
@@ -113,13 +121,14 @@ impl Broker {
         let version = self.version(slot);
         let terms = match self.begin_share_session(slot, &request) {
             Ok(terms) => terms,
-            Err(error_code) => {
-                let response = ShareFetchResponse {
-                    error_code,
-                    ..Default::default()
-                };
-                return self.respond(slot, response, None);
+            Err(code @ ErrorCode::SHARE_SESSION_LIMIT_REACHED) if request.max_wait_ms > 0 => {
+                let wait_ms = i64::from(request.max_wait_ms);
+                let at = self.now.mono.plus_millis(wait_ms);
+                self.timers.arm(TimerKey::Wait(slot), at);
+                let kind = WaitKind::ShareRefused(code);
+                return self.waits.insert(slot, Vec::new(), usize::MAX, kind);
             }
+            Err(code) => return self.refuse_share_fetch(slot, code),
         };
         let acks: Vec<PartitionAcks> = acks_of!(request.topics)
             .filter(|acks| !acks.ranges.is_empty())
@@ -139,17 +148,21 @@ impl Broker {
                 slot,
                 part: u32::try_from(part).unwrap_or(u32::MAX),
             };
-            let types = match request.share_session_epoch {
-                // The first request of a session has nothing to acknowledge.
-                0 => Err(ErrorCode::INVALID_REQUEST),
-                _ => check_types(&acks.ranges, version, request.is_renew_ack),
-            };
+            let types = check_types(&acks.ranges, version, request.is_renew_ack);
             self.acknowledge(ticket, &group, &member, acks, types);
         }
         if let Some(Gather::ShareFetch(mut gather)) = self.gathers.remove(&slot) {
             gather.missing.arrived(None);
             self.share_fetch_progress(slot, gather);
         }
+    }
+
+    pub(in crate::broker) fn refuse_share_fetch(&mut self, slot: u64, error_code: ErrorCode) {
+        let response = ShareFetchResponse {
+            error_code,
+            ..Default::default()
+        };
+        self.respond(slot, response, None);
     }
 
     /// Checks the request and takes its session forward.
@@ -170,6 +183,11 @@ impl Broker {
             || request.max_bytes != 0
             || request.max_records != 0;
         if request.is_renew_ack && wants_records {
+            return Err(ErrorCode::INVALID_REQUEST);
+        }
+        // The first request of a session has nothing to acknowledge.
+        let acknowledges = acks_of!(request.topics).any(|acks| !acks.ranges.is_empty());
+        if request.share_session_epoch == 0 && acknowledges {
             return Err(ErrorCode::INVALID_REQUEST);
         }
         let meta = self
@@ -266,8 +284,8 @@ impl Broker {
     /// Acquires what there is; waits where there is nothing to say yet.
     pub(in crate::broker) fn look_for_records(&mut self, slot: u64, mut wait: ShareFetchWait) {
         let share = wait.terms.max_bytes / wait.logs.len().max(1);
-        let mut records_left = wait.terms.max_records;
         for log in wait.logs.clone() {
+            let records_left = wait.records_left();
             if records_left <= 0 || wait.reading.iter().any(|(own, _)| *own == log) {
                 break;
             }
@@ -285,9 +303,6 @@ impl Broker {
                     break;
                 }
                 Look::Answer(answer) => {
-                    let taken: i64 = answer.acquired.iter().map(|a| a.last - a.first + 1).sum();
-                    records_left =
-                        records_left.saturating_sub(i32::try_from(taken).unwrap_or(i32::MAX));
                     merge(wait.answers.entry(log).or_default(), answer);
                 }
             }
@@ -446,7 +461,7 @@ impl Broker {
                     data.cut(batches, up_to, share)
                 });
                 let chunks = chunks.unwrap_or_default();
-                let (from, records) = (asked.unwrap_or(i64::MAX), wait.terms.max_records);
+                let (from, records) = (asked.unwrap_or(i64::MAX), wait.records_left());
                 let answer = self.acquire(log, &wait.terms, from, chunks, records);
                 merge(wait.answers.entry(log).or_default(), answer);
                 wait.logs.retain(|own| *own != log);

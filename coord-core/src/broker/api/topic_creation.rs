@@ -9,11 +9,11 @@ use super::super::Broker;
 use crate::metadata::{SHARE_STATE_TOPIC, TXN_STATE_TOPIC, check_topic_name};
 
 /// A Kafka code and a sentence for people.
-pub(super) type Refusal = (ErrorCode, String);
+pub(in crate::broker) type Refusal = (ErrorCode, String);
 
 impl Broker {
     /// Whether a topic of this name may be created.
-    pub(super) fn check_new_topic(&self, name: &str) -> Result<(), Refusal> {
+    pub(in crate::broker) fn check_new_topic(&self, name: &str) -> Result<(), Refusal> {
         check_topic_name(name).map_err(|why| (ErrorCode::INVALID_TOPIC_EXCEPTION, why))?;
         if self.metadata.topic(name).is_some() {
             let why = format!("Topic '{name}' already exists.");
@@ -44,7 +44,7 @@ impl Broker {
     }
 
     /// The number of partitions that a topic gets where none is asked for.
-    pub(super) fn default_partitions(&self, name: &str) -> i32 {
+    pub(in crate::broker) fn default_partitions(&self, name: &str) -> i32 {
         match name {
             SHARE_STATE_TOPIC => self.share_state_partitions(),
             TXN_STATE_TOPIC => self.transaction_partitions(),

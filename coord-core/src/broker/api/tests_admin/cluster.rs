@@ -52,7 +52,7 @@ fn every_api_is_announced_with_its_versions() {
     };
     assert_eq!(
         (level("transaction.version"), level("share.version")),
-        (Some(2), Some(1))
+        (Some(2), Some(2))
     );
     assert_eq!(level("group.version"), None);
 }

@@ -25,6 +25,7 @@ pub(super) fn fail(response: &mut Response) {
     match response {
         R::AddPartitionsToTxn(response) => fail_add_partitions(response, COORDINATOR),
         R::AddShareAcksToTxn(response) => set(&mut response.error_code, COORDINATOR),
+        R::CreatePartitions(response) => put!(LOG, response.results, error_code),
         R::CreateTopics(response) => put!(LOG, response.topics, error_code),
         R::DeleteShareGroupState(response) => {
             put!(COORDINATOR, response.results, partitions, error_code);

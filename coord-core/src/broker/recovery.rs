@@ -96,6 +96,7 @@ impl Broker {
             self.with_tc(partition, None, |tc, ctx, out| tc.recovered(ctx, out));
         }
         self.arm_expiry();
+        self.plan_all_retention();
         for conn in self.connections.all() {
             self.read_more(conn);
         }

@@ -110,6 +110,7 @@ const fn def(name: &'static str, default: &'static str, kind: ConfigKind) -> Con
 
 const BIG: i64 = i64::MAX;
 const INT: i64 = i32::MAX as i64;
+const TIMESTAMP_TYPES: &[&str] = &["CreateTime", "LogAppendTime"];
 const ISOLATION: &[&str] = &["read_uncommitted", "read_committed"];
 
 /// Configurations of a topic (Kafka 4.4).
@@ -163,7 +164,7 @@ pub const TOPIC_CONFIGS: &[ConfigDef] = &[
     def(
         "message.timestamp.type",
         "CreateTime",
-        ConfigKind::OneOf(&["CreateTime", "LogAppendTime"]),
+        ConfigKind::OneOf(TIMESTAMP_TYPES),
     ),
     def("min.cleanable.dirty.ratio", "0.5", ConfigKind::Fraction),
     def("min.compaction.lag.ms", "0", ConfigKind::Long(0, BIG)),
@@ -313,6 +314,58 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "45000",
         ConfigKind::Int(1, INT),
     ),
+    def(
+        "log.cleaner.delete.retention.ms",
+        "86400000",
+        ConfigKind::Long(0, BIG),
+    ),
+    def(
+        "log.cleaner.max.compaction.lag.ms",
+        "9223372036854775807",
+        ConfigKind::Long(1, BIG),
+    ),
+    def(
+        "log.cleaner.min.cleanable.ratio",
+        "0.5",
+        ConfigKind::Fraction,
+    ),
+    def(
+        "log.cleaner.min.compaction.lag.ms",
+        "0",
+        ConfigKind::Long(0, BIG),
+    ),
+    def("log.cleanup.policy", "delete", ConfigKind::List),
+    def(
+        "log.message.timestamp.after.max.ms",
+        "3600000",
+        ConfigKind::Long(0, BIG),
+    ),
+    def(
+        "log.message.timestamp.before.max.ms",
+        "9223372036854775807",
+        ConfigKind::Long(0, BIG),
+    ),
+    def(
+        "log.message.timestamp.type",
+        "CreateTime",
+        ConfigKind::OneOf(TIMESTAMP_TYPES),
+    ),
+    def("log.retention.bytes", "-1", ConfigKind::Long(-1, BIG)),
+    def(
+        "log.retention.check.interval.ms",
+        "300000",
+        ConfigKind::Long(1, BIG),
+    ),
+    def("log.retention.hours", "168", ConfigKind::Int(-1, INT)),
+    def("log.retention.minutes", "", ConfigKind::Int(-1, INT)),
+    def("log.retention.ms", "", ConfigKind::Long(-1, BIG)),
+    def("log.roll.hours", "168", ConfigKind::Int(1, INT)),
+    def("log.roll.ms", "", ConfigKind::Long(1, BIG)),
+    def(
+        "log.segment.bytes",
+        "1073741824",
+        ConfigKind::Int(1_048_576, INT),
+    ),
     def("max.connections", "20000", ConfigKind::Int(0, INT)),
     def("message.max.bytes", "1048588", ConfigKind::Int(0, INT)),
     def("node.id", "1", ConfigKind::Int(0, INT)),
@@ -323,6 +376,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "share.coordinator.cold.partition.snapshot.interval.ms",
+        "300000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
         "share.coordinator.snapshot.update.records.per.snapshot",
         "500",
         ConfigKind::Int(0, 500),
@@ -330,6 +388,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
     def(
         "share.coordinator.state.topic.num.partitions",
         "50",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "share.coordinator.state.topic.prune.interval.ms",
+        "300000",
         ConfigKind::Int(1, INT),
     ),
     def(

@@ -22,7 +22,7 @@ const FEATURES: [(&str, i16, i16, i16); 3] = [
 ];
 
 /// The APIs that have a handler, by key: these are announced, all others are refused.
-const SERVED: [ApiKey; 25] = [
+const SERVED: [ApiKey; 27] = [
     ApiKey::Produce,
     ApiKey::Fetch,
     ApiKey::ListOffsets,
@@ -31,11 +31,13 @@ const SERVED: [ApiKey; 25] = [
     ApiKey::ApiVersions,
     ApiKey::CreateTopics,
     ApiKey::DeleteTopics,
+    ApiKey::DeleteRecords,
     ApiKey::InitProducerId,
     ApiKey::AddPartitionsToTxn,
     ApiKey::EndTxn,
     ApiKey::WriteTxnMarkers,
     ApiKey::DescribeConfigs,
+    ApiKey::CreatePartitions,
     ApiKey::IncrementalAlterConfigs,
     ApiKey::DescribeCluster,
     ApiKey::DescribeTopicPartitions,

@@ -86,7 +86,14 @@ impl ConfigDef {
     /// # Errors
     /// A sentence in the form of Kafka's `INVALID_CONFIG` answers.
     pub fn check(&self, value: &str) -> Result<(), String> {
-        self.kind.check(value).map_err(|why| {
+        let policy = |word: &str| matches!(word.trim(), "" | "compact" | "delete");
+        let checked = match self.name {
+            "cleanup.policy" | "log.cleanup.policy" if !value.split(',').all(policy) => {
+                Err("String must be one of: compact, delete".to_string())
+            }
+            _ => self.kind.check(value),
+        };
+        checked.map_err(|why| {
             format!(
                 "Invalid value {value} for configuration {}: {why}",
                 self.name
@@ -313,26 +320,6 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "group.share.session.timeout.ms",
         "45000",
         ConfigKind::Int(1, INT),
-    ),
-    def(
-        "log.cleaner.delete.retention.ms",
-        "86400000",
-        ConfigKind::Long(0, BIG),
-    ),
-    def(
-        "log.cleaner.max.compaction.lag.ms",
-        "9223372036854775807",
-        ConfigKind::Long(1, BIG),
-    ),
-    def(
-        "log.cleaner.min.cleanable.ratio",
-        "0.5",
-        ConfigKind::Fraction,
-    ),
-    def(
-        "log.cleaner.min.compaction.lag.ms",
-        "0",
-        ConfigKind::Long(0, BIG),
     ),
     def("log.cleanup.policy", "delete", ConfigKind::List),
     def(

@@ -43,6 +43,8 @@ tool() {
     local class
     case $1 in
         kafka-topics) class=TopicCommand ;;
+        kafka-delete-records) class=DeleteRecordsCommand ;;
+        kafka-get-offsets) class=GetOffsetShell ;;
         kafka-configs) class=ConfigCommand ;;
         kafka-console-producer) class=ConsoleProducer ;;
         kafka-console-consumer) class=consumer.ConsoleConsumer ;;

@@ -110,9 +110,20 @@ check_kafka_tools() {
     check share-consumer/rest "$(lines c 1 20)" share_consume shared plain 20
 
     check_share_groups
+    check topics/alter "" tool kafka-topics --alter --topic three --partitions 4
+    check topics/describe-grown "$(described three 4)" describe three
+    check delete-records "$(printf 'partition: plain-0\tlow_watermark: 400')" delete_records plain 400
+    check delete-records/offsets "plain:0:400" tool kafka-get-offsets --topic plain --time -2
+    check consumer/after-delete-records "$(lines c 1 20)" consume plain 20
 
     check topics/delete "" tool kafka-topics --delete --topic three
     check topics/list-after-delete plain list_user_topics
+}
+
+delete_records() { # TOPIC OFFSET
+    printf '{"partitions":[{"topic":"%s","partition":0,"offset":%d}],"version":1}' "$1" "$2" \
+        >"$WORK/delete-records.json"
+    tool kafka-delete-records --offset-json-file "$WORK/delete-records.json" | grep '^partition:'
 }
 
 # Internal topics appear once something used them.

@@ -57,6 +57,17 @@ impl Clients {
             Response::InitProducerId(response) => Codes::top(response.error_code),
             Response::EndTxn(response) => Codes::top(response.error_code),
             Response::ShareGroupHeartbeat(response) => Codes::top(response.error_code),
+            Response::CreatePartitions(response) => {
+                let first = response.results.first();
+                Codes::top(first.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |topic| topic.error_code))
+            }
+            Response::DeleteRecords(response) => self.named(None, &response.topics, |topic| {
+                let parts = topic.partitions.iter();
+                (
+                    &topic.name,
+                    parts.map(|p| (p.partition_index, p.error_code)).collect(),
+                )
+            }),
             Response::Produce(response) => self.named(None, &response.responses, |topic| {
                 let parts = topic.partition_responses.iter();
                 (

@@ -148,6 +148,10 @@ impl Account {
                 {
                     self.queues.insert(name.clone(), *partitions);
                 }
+                // Its outputs end with their time.
+                if configs.iter().any(|(own, _)| own.starts_with("retention.")) {
+                    self.excluded.insert(name.clone());
+                }
                 self.insist(session, step)?;
             }
             Step::Restart { .. } | Step::Crash(_) => session.step(step)?,
@@ -272,6 +276,10 @@ impl Account {
                 if let Some(index) = self.current.get(from).copied() {
                     self.current.insert(client.to_string(), index);
                 }
+            }
+            // Deleted records count as done, whoever held them.
+            Verb::DeleteRecords { partition, .. } => {
+                self.excluded.insert(partition.topic.clone());
             }
             Verb::Join { group, .. } => {
                 self.groups.insert(client.to_string(), group.clone());

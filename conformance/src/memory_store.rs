@@ -150,6 +150,7 @@ impl MemoryStore {
                 from,
                 max_bytes,
             } => Ok(Outcome::Read(self.read(log, from, max_bytes))),
+            OpKind::Trim { .. } if orphaned => Err(StorageFault::Conflict),
             OpKind::Trim { log, before } => {
                 let log = self.log(log);
                 log.batches.retain(|batch| batch.last >= before);

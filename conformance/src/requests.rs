@@ -3,12 +3,15 @@
 use ackord_proto::api::Request;
 use ackord_proto::messages::add_partitions_to_txn::AddPartitionsToTxnTopic;
 use ackord_proto::messages::add_share_acks_to_txn::AddShareAcksToTxnTopic;
+use ackord_proto::messages::create_partitions::CreatePartitionsTopic;
+use ackord_proto::messages::delete_records::{DeleteRecordsPartition, DeleteRecordsTopic};
 use ackord_proto::messages::produce::{PartitionProduceData, TopicProduceData};
 use ackord_proto::messages::{
-    AddPartitionsToTxnRequest, AddShareAcksToTxnRequest, DeleteShareGroupStateRequest,
-    EndTxnRequest, FetchRequest, InitProducerIdRequest, ProduceRequest, ReadShareGroupStateRequest,
-    WriteShareGroupStateRequest, WriteTxnMarkersRequest, delete_share_group_state as delete_state,
-    fetch, read_share_group_state as read_state, write_share_group_state as write_state,
+    AddPartitionsToTxnRequest, AddShareAcksToTxnRequest, CreatePartitionsRequest,
+    DeleteRecordsRequest, DeleteShareGroupStateRequest, EndTxnRequest, FetchRequest,
+    InitProducerIdRequest, ProduceRequest, ReadShareGroupStateRequest, WriteShareGroupStateRequest,
+    WriteTxnMarkersRequest, delete_share_group_state as delete_state, fetch,
+    read_share_group_state as read_state, write_share_group_state as write_state,
     write_txn_markers as markers,
 };
 use ackord_proto::records::BatchBuilder;
@@ -16,7 +19,7 @@ use ackord_proto::uuid::Uuid;
 
 use crate::client::{Clients, Identified};
 use crate::core_arm::WALL_START_MS;
-use crate::script::{TopicPartition, Verb};
+use crate::script::{RecordOptions, TopicPartition, Verb};
 
 /// Bytes that a fetch may return.
 pub(crate) const MAX_BYTES: i32 = 50 * 1024 * 1024;
@@ -39,6 +42,12 @@ impl Clients {
             return Ok(request);
         }
         match verb {
+            Verb::CreatePartitions { topic, count } => {
+                Ok((self.create_partitions(topic, *count).into(), 3))
+            }
+            Verb::DeleteRecords { partition, before } => {
+                Ok((self.delete_records(partition, *before).into(), 2))
+            }
             Verb::DeleteState { group, partition } => {
                 Ok((self.delete_state(group, partition).into(), 0))
             }
@@ -79,6 +88,37 @@ impl Clients {
                 Ok((self.write_markers(own, partition, *commit).into(), 1))
             }
             _ => Err("no request belongs to this step".to_string()),
+        }
+    }
+
+    fn create_partitions(&self, topic: &str, count: i32) -> CreatePartitionsRequest {
+        let topic = CreatePartitionsTopic {
+            name: self.wire(topic).into(),
+            count,
+            ..Default::default()
+        };
+        CreatePartitionsRequest {
+            topics: vec![topic],
+            timeout_ms: 30_000,
+            ..Default::default()
+        }
+    }
+
+    fn delete_records(&self, partition: &TopicPartition, before: i64) -> DeleteRecordsRequest {
+        let data = DeleteRecordsPartition {
+            partition_index: partition.partition,
+            offset: before,
+            ..Default::default()
+        };
+        let topic = DeleteRecordsTopic {
+            name: self.wire(&partition.topic).into(),
+            partitions: vec![data],
+            ..Default::default()
+        };
+        DeleteRecordsRequest {
+            topics: vec![topic],
+            timeout_ms: 30_000,
+            ..Default::default()
         }
     }
 
@@ -145,9 +185,11 @@ impl Clients {
                 transactional_id,
                 timeout_ms,
             } => (self.init(transactional_id, *timeout_ms).into(), 5),
-            Verb::Produce { partition, values } => {
-                (self.produce(None, partition, values, 0).into(), 12)
-            }
+            Verb::Produce {
+                partition,
+                values,
+                options,
+            } => (self.produce(None, partition, values, options, 0).into(), 12),
             Verb::Send {
                 partition,
                 values,
@@ -158,8 +200,14 @@ impl Clients {
                 let sequence = own.sequences.get(&key).copied().unwrap_or(0);
                 let producer = identify(identity);
                 (
-                    self.produce(Some(producer), partition, values, sequence)
-                        .into(),
+                    self.produce(
+                        Some(producer),
+                        partition,
+                        values,
+                        &RecordOptions::default(),
+                        sequence,
+                    )
+                    .into(),
                     *version,
                 )
             }
@@ -194,6 +242,7 @@ impl Clients {
         producer: Option<Identified>,
         partition: &TopicPartition,
         values: &[String],
+        options: &RecordOptions,
         sequence: i32,
     ) -> ProduceRequest {
         let mut batch = BatchBuilder::new(0);
@@ -203,7 +252,10 @@ impl Clients {
                 .transactional();
         }
         for value in values {
-            batch.push(WALL_START_MS, None, Some(value.as_bytes()));
+            let key = options.key.as_deref().map(str::as_bytes);
+            let tombstone = key.is_some() && value == "null";
+            let value = (!tombstone).then_some(value.as_bytes());
+            batch.push(WALL_START_MS + options.time_ms, key, value);
         }
         let data = PartitionProduceData {
             index: partition.partition,

@@ -222,6 +222,15 @@ pub enum GroupAdmin {
     },
 }
 
+/// What the records of a batch have besides their values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordOptions {
+    /// `key=`: of all of them; the value `null` is a tombstone then.
+    pub key: Option<String>,
+    /// `time=`: milliseconds after (or before) the start of the script.
+    pub time_ms: i64,
+}
+
 /// What a client does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verb {
@@ -253,6 +262,20 @@ pub enum Verb {
     SessionEpoch(i32),
     /// Becomes a second instance of another client's producer.
     Copy(String),
+    /// CreatePartitions.
+    CreatePartitions {
+        /// Topic.
+        topic: String,
+        /// How many there are to be.
+        count: i32,
+    },
+    /// DeleteRecords.
+    DeleteRecords {
+        /// Partition.
+        partition: TopicPartition,
+        /// First offset to keep; -1: the high watermark.
+        before: i64,
+    },
     /// DeleteShareGroupState.
     DeleteState {
         /// Share group.
@@ -315,6 +338,8 @@ pub enum Verb {
         partition: TopicPartition,
         /// Values of one batch.
         values: Vec<String>,
+        /// What its records have besides.
+        options: RecordOptions,
     },
     /// Fetch, read_committed, from the start.
     Read {

@@ -2,7 +2,9 @@
 
 use crate::grammar::{Words, number, range, topic_partition};
 use crate::group_admin;
-use crate::script::{AckSpan, AckSpans, EpochOption, Identity, StageOptions, TopicPartition, Verb};
+use crate::script::{
+    AckSpan, AckSpans, EpochOption, Identity, RecordOptions, StageOptions, TopicPartition, Verb,
+};
 
 /// Options of a verb: `name=value`, or a bare word that stands for itself.
 struct Options<'a>(Vec<(&'a str, &'a str)>);
@@ -109,6 +111,10 @@ fn producer_verb(
         "produce" => Verb::Produce {
             partition: words.partition()?,
             values: values(words),
+            options: RecordOptions {
+                key: options.take("key").map(ToString::to_string),
+                time_ms: options.number("time")?.unwrap_or(0),
+            },
         },
         "send" => Verb::Send {
             partition: words.partition()?,
@@ -144,6 +150,14 @@ fn other_verb(
         "ack" => Verb::Ack(ack_spans(words)?),
         "answer" => Verb::Answer,
         "close-session" => Verb::CloseSession,
+        "create-partitions" => Verb::CreatePartitions {
+            topic: words.name("a topic")?,
+            count: number(words.next("how many")?)?,
+        },
+        "delete-records" => Verb::DeleteRecords {
+            partition: words.partition()?,
+            before: number(words.next("an offset")?)?,
+        },
         "delete-state" => Verb::DeleteState {
             group: words.name("a group")?,
             partition: words.partition()?,

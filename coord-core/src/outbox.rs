@@ -167,6 +167,13 @@ impl<R> Outbox<R> {
         });
     }
 
+    /// Whether anything is appended.
+    pub fn appends(&self) -> bool {
+        self.outputs
+            .iter()
+            .any(|output| matches!(output, Output::Append { .. }))
+    }
+
     /// Takes all outputs.
     pub fn take(&mut self) -> Vec<Output<R>> {
         core::mem::take(&mut self.outputs)

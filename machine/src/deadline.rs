@@ -32,8 +32,12 @@ pub enum DeadlineReason {
     FetchWait,
     /// A request to another machine was not answered and is sent again.
     Retry,
+    /// Retention looks for data that has expired or is too much (`log.retention.check.interval.ms`).
+    Retention,
     /// A member of a share group has not sent a heartbeat.
     MemberSession,
+    /// Share coordinators write snapshots of cold share partitions, or prune their logs.
+    ShareState,
     /// An ongoing transaction is aborted (`transaction.timeout.ms`).
     TransactionTimeout,
 }

@@ -100,7 +100,8 @@ pub enum OpKind {
         /// Soft limit of the answer in bytes.
         max_bytes: usize,
     },
-    /// Batches that end below `before` may be forgotten; the log starts at `before` from now on.
+    /// Batches that end below `before` are forgotten; the log starts at `before` from now on. Where it
+    /// starts there or later already, nothing changes.
     Trim {
         /// The log.
         log: LogId,

@@ -48,6 +48,11 @@ impl<K: Ord + Clone> Timers<K> {
         }
     }
 
+    /// Whether `key` has a deadline.
+    pub fn is_armed(&self, key: &K) -> bool {
+        self.by_key.contains_key(key)
+    }
+
     /// The earliest deadline.
     pub fn next(&self) -> Option<(MonoTime, &K)> {
         self.by_time.iter().next().map(|((at, _), key)| (*at, key))

@@ -1,5 +1,6 @@
 //! Logs and what is kept in them.
 
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -10,9 +11,9 @@ use ackord_proto::uuid::Uuid;
 
 use super::Broker;
 use super::journal::Gated;
-use crate::log::{LogConfig, PartitionLog};
+use crate::log::{LogConfig, PartitionLog, Retention, Rolling};
 use crate::metadata::{
-    CLUSTER_LOG, Metadata, SHARE_STATE_TOPIC, TXN_STATE_TOPIC, Topic, config_def, resource,
+    CLUSTER_LOG, Metadata, SHARE_STATE_TOPIC, TXN_STATE_TOPIC, Topic, resource, topic_value,
 };
 use crate::outbox::StateRecord;
 use crate::share::{ShareCoordinator, ShareCoordinatorConfig};
@@ -24,7 +25,9 @@ const LEAST_TAIL_BYTES: usize = 4096;
 impl Broker {
     /// Puts a part into the append of this step.
     pub(super) fn append_part(&mut self, part: LogAppend) -> OpId {
-        *self.since_checkpoint.entry(part.log).or_default() += 1;
+        let log = part.log;
+        self.count_append(log);
+        self.plan_retention(log);
         self.counters.appended(&part);
         self.journal.append(part)
     }
@@ -118,6 +121,19 @@ impl Broker {
         self.metadata_changed();
     }
 
+    /// Gives a topic more partitions; their number has been checked.
+    pub(super) fn grow_topic(&mut self, topic: &Topic, partitions: i32) {
+        let tail = self.tail_bytes();
+        self.append_cluster(&[Metadata::create_topic(&topic.name, topic.id, partitions)]);
+        if let Some(topic) = self.metadata.topic(&topic.name).cloned() {
+            self.open_topic(&topic);
+        }
+        if self.tail_bytes() != tail {
+            self.configure_logs();
+        }
+        self.metadata_changed();
+    }
+
     /// Makes the logs and coordinators of a topic that has none yet.
     pub(super) fn open_topic(&mut self, topic: &Topic) {
         let config = self.log_config(&topic.name);
@@ -164,6 +180,14 @@ impl Broker {
     pub(super) fn log_config(&self, topic: &str) -> LogConfig {
         let text = |name: &str| self.topic_config(topic, name);
         let number = |name: &str| text(name).parse().unwrap_or(i64::MAX);
+        let policy = text("cleanup.policy");
+        let cleanup = |wanted: &str| policy.split(',').any(|word| word.trim() == wanted);
+        // What coordinators have written they forget by themselves.
+        let internal = matches!(topic, "" | SHARE_STATE_TOPIC | TXN_STATE_TOPIC);
+        let retention = (cleanup("delete") && !internal).then(|| Retention {
+            ms: number("retention.ms"),
+            bytes: number("retention.bytes"),
+        });
         LogConfig {
             max_message_bytes: text("max.message.bytes").parse().unwrap_or(i32::MAX),
             tail_bytes: self.tail_bytes(),
@@ -171,9 +195,12 @@ impl Broker {
             timestamp_type_append: text("message.timestamp.type") == "LogAppendTime",
             timestamp_after_max_ms: number("message.timestamp.after.max.ms"),
             timestamp_before_max_ms: number("message.timestamp.before.max.ms"),
-            keys_required: text("cleanup.policy")
-                .split(',')
-                .any(|policy| policy == "compact"),
+            keys_required: cleanup("compact"),
+            retention,
+            rolling: Rolling {
+                bytes: number("segment.bytes"),
+                ms: number("segment.ms"),
+            },
         }
     }
 
@@ -199,14 +226,9 @@ impl Broker {
     }
 
     /// The value of a topic's configuration in force.
-    pub(super) fn topic_config(&self, topic: &str, name: &str) -> &str {
-        if let Some(value) = self.metadata.configs(resource::TOPIC, topic).get(name) {
-            return value.trim();
-        }
-        match name {
-            "max.message.bytes" => self.config.text("message.max.bytes"),
-            _ => config_def::find(config_def::TOPIC_CONFIGS, name).map_or("", |def| def.default),
-        }
+    pub(super) fn topic_config(&self, topic: &str, name: &str) -> Cow<'_, str> {
+        let own = self.metadata.configs(resource::TOPIC, topic);
+        topic_value(&self.config, own, name)
     }
 
     /// Deletes a topic with everything that belongs to it. What transactions hold of it is dropped;

@@ -28,6 +28,7 @@ pub(super) fn fail(response: &mut Response) {
             put!(COORDINATOR, response.responses, partitions, error_code);
         }
         R::AddShareAcksToTxn(response) => set(&mut response.error_code, COORDINATOR),
+        R::CreatePartitions(response) => put!(LOG, response.results, error_code),
         R::CreateTopics(response) => put!(LOG, response.topics, error_code),
         R::DeleteGroups(response) => put!(COORDINATOR, response.results, error_code),
         R::DeleteShareGroupOffsets(response) => put!(COORDINATOR, response.responses, error_code),

@@ -41,7 +41,20 @@ pub(crate) enum Pending {
     List,
     Load(LogId),
     Read(ReadFor),
-    Trim,
+    /// The log starts at `before` once this is done; whoever asked for it waits.
+    Trim {
+        log: LogId,
+        before: i64,
+        asked: Option<DeletionPart>,
+    },
+}
+
+/// A partition of a DeleteRecords.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeletionPart {
+    pub(crate) slot: u64,
+    pub(crate) topic: usize,
+    pub(crate) partition: usize,
 }
 
 /// Something that leaves when an append is durable.
@@ -147,7 +160,7 @@ impl Journal {
         self.issue_after(None, kind, pending, effects)
     }
 
-    /// Issues an operation that must not become durable before the append `after`.
+    /// Issues an operation that must not become durable before `after`, and fails where that fails.
     pub(crate) fn issue_after(
         &mut self,
         after: Option<OpId>,
@@ -174,7 +187,10 @@ impl Journal {
             Ok(outcome) => matches!(
                 (pending, outcome),
                 (
-                    Pending::Append(_) | Pending::Checkpoint { .. } | Pending::Drop | Pending::Trim,
+                    Pending::Append(_)
+                        | Pending::Checkpoint { .. }
+                        | Pending::Drop
+                        | Pending::Trim { .. },
                     Outcome::Done
                 ) | (Pending::Find(_), Outcome::Found(_))
                     | (Pending::List, Outcome::Listed(_))

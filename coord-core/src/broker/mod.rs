@@ -25,6 +25,8 @@ mod storage;
 #[cfg(test)]
 mod testing;
 mod timing;
+mod trim;
+mod upkeep;
 mod waits;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -88,6 +90,10 @@ pub struct Broker {
     offset_lookups: BTreeMap<u64, api::list_offsets::OffsetLookups>,
     /// New share partitions whose first record the store looks for.
     start_lookups: BTreeMap<u64, api::share_start::StartLookup>,
+    /// DeleteRecords requests that wait for the store.
+    deletions: BTreeMap<u64, api::delete_records::Deletion>,
+    /// The earliest moment on the wall clock at which retention was found to have something to do.
+    retention_due: Option<i64>,
     journal: Journal,
     metadata: Metadata,
     producer_ids: ProducerIdBlock,
@@ -113,6 +119,8 @@ pub struct Broker {
     timers: Timers<TimerKey>,
     /// Appends to each log since its last checkpoint.
     since_checkpoint: BTreeMap<LogId, u64>,
+    /// Logs whose checkpoint is due.
+    checkpoints_due: BTreeSet<LogId>,
     /// Requests that came while the cluster's own log was read back.
     parked: VecDeque<(ConnId, Bytes)>,
     /// Settings of share groups in use.
@@ -137,6 +145,8 @@ impl Broker {
             connections: Connections::default(),
             offset_lookups: BTreeMap::new(),
             start_lookups: BTreeMap::new(),
+            deletions: BTreeMap::new(),
+            retention_due: None,
             journal: Journal::default(),
             metadata: Metadata::default(),
             producer_ids: ProducerIdBlock::default(),
@@ -156,6 +166,7 @@ impl Broker {
             woken: BTreeSet::new(),
             timers: Timers::new(),
             since_checkpoint: BTreeMap::new(),
+            checkpoints_due: BTreeSet::new(),
             parked: VecDeque::new(),
             settings: BTreeMap::new(),
             frozen: BTreeSet::new(),
@@ -265,6 +276,7 @@ impl Broker {
             self.waits.remove(slot);
             self.gathers.remove(&slot);
             self.offset_lookups.remove(&slot);
+            self.deletions.remove(&slot);
         }
         self.fetch_sessions.connection_closed(conn);
         for session in self.share_sessions.connection_closed(conn) {

@@ -101,6 +101,7 @@ impl Broker {
             self.resume_all_dead_letters(partition);
         }
         self.arm_expiry();
+        self.plan_all_retention();
         for conn in self.connections.all() {
             self.read_more(conn);
         }

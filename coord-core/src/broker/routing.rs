@@ -294,6 +294,9 @@ impl Broker {
         };
         let mut out = Outbox::new();
         run(sgc, self.now, &mut out);
+        if out.appends() {
+            self.plan_share_upkeep();
+        }
         self.carry_out(
             out,
             later(gate, self.journal.newest(log)),

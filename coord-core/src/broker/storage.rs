@@ -40,10 +40,14 @@ impl Broker {
             (Pending::Load(log), Err(fault)) => self.load_failed(log, fault),
             (Pending::Checkpoint { log, keep }, Ok(_)) => self.checkpointed(log, keep),
             (Pending::Checkpoint { log, .. }, Err(fault)) => {
-                // The older checkpoint still holds; the next one covers more.
+                // The older checkpoint still holds; the next one covers more, and is due.
+                *self.since_checkpoint.entry(log).or_default() += 1;
                 self.warn(format!("checkpoint of {log} failed: {fault}"));
             }
-            (Pending::Drop | Pending::Trim, Err(fault)) => {
+            (Pending::Trim { log, before, asked }, outcome) => {
+                self.trimmed(log, before, asked, outcome.map(|_| ()));
+            }
+            (Pending::Drop, Err(fault)) => {
                 self.warn(format!("cleaning up a log failed: {fault}"));
             }
             // Done; and what the check has refused already.
@@ -122,7 +126,7 @@ impl Broker {
         self.appended(&[]);
     }
 
-    fn freeze(&mut self, log: LogId) {
+    pub(super) fn freeze(&mut self, log: LogId) {
         if self.logs.contains_key(&log) && self.frozen.insert(log) {
             self.load(log);
         }
@@ -219,14 +223,7 @@ impl Broker {
         if !matches!(self.phase, Phase::Serving) {
             return;
         }
-        let limit = self.limits.checkpoint_appends;
-        let due: Vec<LogId> = self
-            .since_checkpoint
-            .iter()
-            .filter(|(_, appends)| **appends >= limit)
-            .map(|(log, _)| *log)
-            .collect();
-        for log in due {
+        for log in core::mem::take(&mut self.checkpoints_due) {
             self.write_checkpoint(log);
         }
     }
@@ -239,19 +236,19 @@ impl Broker {
     }
 
     /// A checkpoint says what is true at the end of the log, so it follows the newest append.
-    fn write_checkpoint(&mut self, log_id: LogId) {
+    pub(super) fn write_checkpoint(&mut self, log_id: LogId) -> Option<OpId> {
         if self.frozen.contains(&log_id) {
-            return;
+            return None;
         }
         let Some(log) = self.logs.get(&log_id) else {
             self.since_checkpoint.remove(&log_id);
-            return;
+            return None;
         };
         let (at, state) = log.checkpoint();
         let keep = self.oldest_needed(log_id).unwrap_or(at).min(at);
         let state = recovery::join_checkpoint(&state, &self.coordinator_snapshot(log_id));
         self.since_checkpoint.remove(&log_id);
-        self.journal.issue_after(
+        Some(self.journal.issue_after(
             self.journal.newest(log_id),
             OpKind::Checkpoint {
                 log: log_id,
@@ -260,7 +257,7 @@ impl Broker {
             },
             Pending::Checkpoint { log: log_id, keep },
             &mut self.effects,
-        );
+        ))
     }
 
     /// What a durable checkpoint contains, a coordinator never reads again: its log stays short.
@@ -271,11 +268,7 @@ impl Broker {
         if let Some(log) = self.logs.get_mut(&log_id) {
             log.trim(keep);
         }
-        let kind = OpKind::Trim {
-            log: log_id,
-            before: keep,
-        };
-        self.journal.issue(kind, Pending::Trim, &mut self.effects);
+        self.issue_trim(None, log_id, keep, None);
     }
 
     /// First offset of the oldest open transaction: its records stay until it has ended.

@@ -19,6 +19,9 @@ pub(super) enum TimerKey {
     Group(Str),
     Leader(LogId),
     Reload(LogId),
+    Retention,
+    ShareCold,
+    SharePrune,
     Tc(i32),
     Wait(u64),
 }
@@ -36,6 +39,8 @@ impl Broker {
                 next.map_or(DeadlineReason::AcquisitionLock, |deadline| deadline.reason)
             }
             TimerKey::DeadLetters | TimerKey::Reload(_) => DeadlineReason::Retry,
+            TimerKey::Retention => DeadlineReason::Retention,
+            TimerKey::ShareCold | TimerKey::SharePrune => DeadlineReason::ShareState,
             TimerKey::Tc(partition) => {
                 let next = self.tcs.get(partition).and_then(|tc| tc.next_deadline());
                 next.map_or(DeadlineReason::TransactionTimeout, |deadline| {
@@ -84,6 +89,9 @@ impl Broker {
                 TimerKey::Group(id) => self.group_deadline(&id),
                 TimerKey::Leader(log) => self.leader_deadline(log),
                 TimerKey::Reload(log) => self.load(log),
+                TimerKey::Retention => self.retain(),
+                TimerKey::ShareCold => self.snapshot_cold_shares(),
+                TimerKey::SharePrune => self.prune_share_states(),
                 TimerKey::Tc(partition) if self.is_tc_frozen(partition) => {}
                 TimerKey::Tc(partition) => {
                     self.with_tc(partition, None, |tc, ctx, out| tc.handle_timeout(ctx, out));
@@ -116,6 +124,7 @@ impl Broker {
         }
         self.groups
             .retain(|_, group| !group.is_empty() || !group.share_partitions().is_empty());
+        self.plan_all_retention();
         self.arm_expiry();
     }
 

@@ -198,6 +198,20 @@ impl Leader {
         self.store(ctx, group, change, None, out)
     }
 
+    /// The log starts at `ctx.log_start` now (DeleteRecords, retention): what lies below is not
+    /// delivered any more.
+    pub fn log_start_moved(
+        &mut self,
+        ctx: LeaderContext<'_>,
+        group: &Str,
+        out: &mut Outbox<LeaderReply>,
+    ) {
+        if let Some(partition) = self.shares.get_mut(group).and_then(Share::ready_mut) {
+            let change = partition.archive_below(ctx.log_start);
+            self.store(ctx, group, change, None, out);
+        }
+    }
+
     /// Changes the settings of a group's share partition from now on.
     pub fn set_config(&mut self, group: &str, config: &Config) {
         if let Some(partition) = self.shares.get_mut(group).and_then(Share::ready_mut) {

@@ -65,6 +65,8 @@ pub(super) struct BatchFacts {
     pub(super) base_sequence: i32,
     pub(super) last_sequence: i32,
     pub(super) max_timestamp: i64,
+    /// Bytes with the header.
+    pub(super) size: usize,
     pub(super) kind: BatchKind,
 }
 
@@ -87,6 +89,7 @@ impl BatchFacts {
             base_sequence: header.base_sequence,
             last_sequence: header.last_sequence(),
             max_timestamp: header.max_timestamp,
+            size: usize::try_from(header.batch_length).unwrap_or(0) + LENGTH_OVERHEAD,
             kind,
         }
     }
@@ -163,6 +166,7 @@ pub(super) fn build(
         builder.push(timestamp, Some(&record.key), record.value.as_deref());
     }
     let steps = (builder.len() as i32).saturating_sub(1);
+    let bytes = builder.build();
     let (id, epoch, base_sequence, kind) = match producer {
         Some((producer, sequence)) => (
             producer.id,
@@ -184,9 +188,10 @@ pub(super) fn build(
             advance(base_sequence, steps)
         },
         max_timestamp: timestamp,
+        size: bytes.len(),
         kind,
     };
-    (facts, builder.build())
+    (facts, bytes)
 }
 
 /// The control batch of a marker, and what it means.
@@ -212,6 +217,7 @@ pub(super) fn build_marker(base: i64, timestamp: i64, marker: &Marker) -> (Batch
         base_sequence: -1,
         last_sequence: -1,
         max_timestamp: timestamp,
+        size: bytes.len(),
         kind: BatchKind::Marker {
             commit: marker.commit,
             coordinator_epoch: marker.coordinator_epoch,

@@ -1,4 +1,5 @@
-//! A log's state as bytes: producers, open transactions, the index of aborted ones, timestamps.
+//! A log's state as bytes: producers, open transactions, the index of aborted ones, timestamps,
+//! segments.
 //!
 //! One byte of version, then numbers as zigzag varints. Offsets are written as their distance from
 //! an offset before them, so a typical entry takes a few bytes. Whatever [`encode`] cannot have
@@ -13,10 +14,13 @@ use super::partition_log::PartitionLog;
 use super::producer_state::{
     ProducerEntry, ProducerTable, REMEMBERED_BATCHES, RecentBatch, advance,
 };
+use super::segments::{SEGMENTS, Segment, Segments};
 use super::timestamps::{MAXIMA, MaxTimestamp, Timestamps};
 use super::transactions::{Aborted, IndexEntry, OpenTxn, Transactions};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// Had no segments.
+const FIRST_VERSION: u8 = 1;
 
 /// What a checkpoint holds.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +28,7 @@ pub(super) struct Checkpoint {
     pub(super) producers: ProducerTable,
     pub(super) transactions: Transactions,
     pub(super) timestamps: Timestamps,
+    pub(super) segments: Segments,
 }
 
 /// The state of a log at its end.
@@ -34,6 +39,7 @@ pub(super) fn encode(log: &PartitionLog, timestamps: &Timestamps) -> Bytes {
     encode_timestamps(&mut out, timestamps);
     encode_producers(&mut out, &log.producers);
     encode_transactions(&mut out, &log.transactions);
+    encode_segments(&mut out, &log.segments);
     Bytes::from(out.0)
 }
 
@@ -42,7 +48,7 @@ pub(super) fn decode(state: &[u8], at: i64) -> Result<Checkpoint, &'static str> 
     let Some((version, rest)) = state.split_first() else {
         return Err("the checkpoint is empty");
     };
-    if *version != VERSION {
+    if !(FIRST_VERSION..=VERSION).contains(version) {
         return Err("the checkpoint has an unknown version");
     }
     let mut input = Reader(rest);
@@ -52,6 +58,10 @@ pub(super) fn decode(state: &[u8], at: i64) -> Result<Checkpoint, &'static str> 
     let timestamps = decode_timestamps(&mut input, at)?;
     let producers = decode_producers(&mut input, at)?;
     let transactions = decode_transactions(&mut input, at)?;
+    let segments = match *version {
+        FIRST_VERSION => Segments::default(),
+        _ => decode_segments(&mut input, at)?,
+    };
     if !input.0.is_empty() {
         return Err("the checkpoint has bytes behind its end");
     }
@@ -59,6 +69,7 @@ pub(super) fn decode(state: &[u8], at: i64) -> Result<Checkpoint, &'static str> 
         producers,
         transactions,
         timestamps,
+        segments,
     })
 }
 
@@ -200,6 +211,36 @@ fn decode_transactions(input: &mut Reader<'_>, at: i64) -> Result<Transactions, 
         transactions.restore_aborted(IndexEntry { txn, stable });
     }
     Ok(transactions)
+}
+
+fn encode_segments(out: &mut Writer, segments: &Segments) {
+    out.count(segments.iter().len());
+    for segment in segments.iter() {
+        out.number(segment.base);
+        out.number(segment.bytes);
+        out.number(segment.first_timestamp);
+        out.number(segment.max_timestamp);
+    }
+}
+
+fn decode_segments(input: &mut Reader<'_>, at: i64) -> Result<Segments, &'static str> {
+    let count = input.count()?;
+    if count > SEGMENTS {
+        return Err("a checkpoint with too many segments");
+    }
+    let mut list = VecDeque::with_capacity(count);
+    let mut from = 0;
+    for _ in 0..count {
+        let base = input.within(from, at - 1)?;
+        from = base + 1;
+        list.push_back(Segment {
+            base,
+            bytes: input.within(0, i64::MAX)?,
+            first_timestamp: input.within(-1, i64::MAX)?,
+            max_timestamp: input.within(-1, i64::MAX)?,
+        });
+    }
+    Ok(Segments::restore(list))
 }
 
 struct Writer(Vec<u8>);

@@ -8,6 +8,8 @@ use bytes::Bytes;
 use super::batch::{self, BatchFacts, BatchKind, BatchSpan};
 use super::checkpoint;
 use super::producer_state::{ProducerInfo, ProducerTable};
+use super::retention::Retention;
+use super::segments::{Rolling, Segments};
 use super::tail::Tail;
 use super::timestamps::{MaxTimestamp, Timestamps};
 use super::transactions::{Aborted, OpenTxn, Transactions};
@@ -29,6 +31,10 @@ pub struct LogConfig {
     pub timestamp_before_max_ms: i64,
     /// The topic is compacted, so a record needs a key.
     pub keys_required: bool,
+    /// What is kept; `None`: everything.
+    pub retention: Option<Retention>,
+    /// When a segment is rolled.
+    pub rolling: Rolling,
 }
 
 impl Default for LogConfig {
@@ -41,6 +47,8 @@ impl Default for LogConfig {
             timestamp_after_max_ms: 3_600_000,
             timestamp_before_max_ms: i64::MAX,
             keys_required: false,
+            retention: None,
+            rolling: Rolling::default(),
         }
     }
 }
@@ -66,6 +74,7 @@ pub struct PartitionLog {
     pub(super) producers: ProducerTable,
     pub(super) transactions: Transactions,
     pub(super) timestamps: Timestamps,
+    pub(super) segments: Segments,
     pub(super) tail: Tail,
 }
 
@@ -81,6 +90,7 @@ impl PartitionLog {
             producers: ProducerTable::default(),
             transactions: Transactions::default(),
             timestamps: Timestamps::default(),
+            segments: Segments::default(),
             tail: Tail::new(0, None),
         }
     }
@@ -156,6 +166,7 @@ impl PartitionLog {
         self.tail.trim(start);
         self.transactions.trim(start);
         self.timestamps.trim(start);
+        self.segments.trim(start, self.end);
     }
 
     /// What has to be known to recover the log without the batches below the offset given with it,
@@ -207,6 +218,11 @@ impl PartitionLog {
         })
     }
 
+    /// How many producers are remembered.
+    pub fn producer_count(&self) -> usize {
+        self.producers.iter().len()
+    }
+
     /// Forgets the producers whose newest batch is older than `producer.id.expiration.ms`, except
     /// those with an open transaction. `now_wall` is in milliseconds since the Unix epoch.
     pub fn expire_producers(&mut self, now_wall: i64) {
@@ -226,6 +242,12 @@ impl PartitionLog {
     /// Takes the batch into the log's state: the only place where that changes, live and replayed.
     pub(super) fn apply(&mut self, facts: &BatchFacts) {
         self.end = facts.last + 1;
+        self.segments.note(
+            self.config.rolling,
+            facts.base,
+            facts.size,
+            facts.max_timestamp,
+        );
         match facts.kind {
             BatchKind::OtherControl => {}
             BatchKind::Plain => self.producers.record(facts),

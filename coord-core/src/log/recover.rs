@@ -48,6 +48,7 @@ impl PartitionLog {
             producers,
             transactions,
             timestamps,
+            segments,
         } = match &loaded.checkpoint {
             Some(stored) => checkpoint::decode(&stored.state, stored.at)
                 .map_err(|what| corrupt(stored.at, what))?,
@@ -62,6 +63,7 @@ impl PartitionLog {
             producers,
             transactions,
             timestamps,
+            segments,
             tail: Tail::new(0, None),
         };
         log.replay(loaded).map_err(|(at, what)| corrupt(at, what))?;
@@ -70,6 +72,13 @@ impl PartitionLog {
 
     fn replay(&mut self, loaded: &LoadedLog) -> Result<(), (i64, &'static str)> {
         let known_to = self.end;
+        if self.segments.iter().len() == 0 && known_to > self.start {
+            // A checkpoint of an older broker: what came before counts as one segment.
+            let (base, timestamp) = (self.start, self.timestamps.highest());
+            self.segments.note(self.config.rolling, base, 0, timestamp);
+        }
+        // As they were when the batches that follow were appended.
+        self.segments.trim(self.start, known_to);
         let mut first = true;
         for stored in &loaded.batches {
             if stored.last < known_to && loaded.checkpoint.is_some() {
@@ -99,6 +108,7 @@ impl PartitionLog {
         self.transactions.durable_to(loaded.end);
         self.transactions.trim(loaded.start);
         self.timestamps.trim(loaded.start);
+        self.segments.trim(loaded.start, loaded.end);
         self.tail = Tail::new(loaded.end, Some(self.timestamps.highest()));
         Ok(())
     }

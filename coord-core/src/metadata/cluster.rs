@@ -108,6 +108,11 @@ impl Metadata {
         self.topics.get(self.names.get(&id)?)
     }
 
+    /// Topics, and resources with configurations.
+    pub fn entries(&self) -> usize {
+        self.topics.len() + self.configs.len()
+    }
+
     /// Partitions of all topics.
     pub fn partitions(&self) -> usize {
         self.partitions
@@ -151,7 +156,7 @@ impl Metadata {
         record(&ClusterKey { reserved: 0 }, Some(&value))
     }
 
-    /// Record that creates a topic.
+    /// Record that creates a topic, or gives it more partitions.
     pub fn create_topic(name: &Str, topic_id: Uuid, partitions: i32) -> StateRecord {
         let value = TopicValue {
             topic_id,

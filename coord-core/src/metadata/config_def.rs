@@ -105,7 +105,14 @@ impl ConfigDef {
     /// # Errors
     /// A sentence in the form of Kafka's `INVALID_CONFIG` answers.
     pub fn check(&self, value: &str) -> Result<(), String> {
-        self.kind.check(value).map_err(|why| {
+        let policy = |word: &str| matches!(word.trim(), "" | "compact" | "delete");
+        let checked = match self.name {
+            "cleanup.policy" | "log.cleanup.policy" if !value.split(',').all(policy) => {
+                Err("String must be one of: compact, delete".to_string())
+            }
+            _ => self.kind.check(value),
+        };
+        checked.map_err(|why| {
             format!(
                 "Invalid value {value} for configuration {}: {why}",
                 self.name
@@ -129,6 +136,7 @@ pub(super) const fn def(name: &'static str, default: &'static str, kind: ConfigK
 
 const BIG: i64 = i64::MAX;
 pub(super) const INT: i64 = i32::MAX as i64;
+const TIMESTAMP_TYPES: &[&str] = &["CreateTime", "LogAppendTime"];
 
 /// Configurations of a topic (Kafka 4.4).
 pub const TOPIC_CONFIGS: &[ConfigDef] = &[
@@ -186,7 +194,7 @@ pub const TOPIC_CONFIGS: &[ConfigDef] = &[
     def(
         "message.timestamp.type",
         "CreateTime",
-        ConfigKind::OneOf(&["CreateTime", "LogAppendTime"]),
+        ConfigKind::OneOf(TIMESTAMP_TYPES),
     ),
     def("min.cleanable.dirty.ratio", "0.5", ConfigKind::Fraction),
     def("min.compaction.lag.ms", "0", ConfigKind::Long(0, BIG)),
@@ -429,6 +437,38 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "45000",
         ConfigKind::Int(1, INT),
     ),
+    def("log.cleanup.policy", "delete", ConfigKind::List),
+    def(
+        "log.message.timestamp.after.max.ms",
+        "3600000",
+        ConfigKind::Long(0, BIG),
+    ),
+    def(
+        "log.message.timestamp.before.max.ms",
+        "9223372036854775807",
+        ConfigKind::Long(0, BIG),
+    ),
+    def(
+        "log.message.timestamp.type",
+        "CreateTime",
+        ConfigKind::OneOf(TIMESTAMP_TYPES),
+    ),
+    def("log.retention.bytes", "-1", ConfigKind::Long(-1, BIG)),
+    def(
+        "log.retention.check.interval.ms",
+        "300000",
+        ConfigKind::Long(1, BIG),
+    ),
+    def("log.retention.hours", "168", ConfigKind::Int(-1, INT)),
+    def("log.retention.minutes", "", ConfigKind::Int(-1, INT)),
+    def("log.retention.ms", "", ConfigKind::Long(-1, BIG)),
+    def("log.roll.hours", "168", ConfigKind::Int(1, INT)),
+    def("log.roll.ms", "", ConfigKind::Long(1, BIG)),
+    def(
+        "log.segment.bytes",
+        "1073741824",
+        ConfigKind::Int(1_048_576, INT),
+    ),
     def("max.connections", "20000", ConfigKind::Int(0, INT)),
     def("message.max.bytes", "1048588", ConfigKind::Int(0, INT)),
     def("node.id", "1", ConfigKind::Int(0, INT)),
@@ -439,6 +479,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "share.coordinator.cold.partition.snapshot.interval.ms",
+        "300000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
         "share.coordinator.snapshot.update.records.per.snapshot",
         "500",
         ConfigKind::Int(0, 500),
@@ -446,6 +491,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
     def(
         "share.coordinator.state.topic.num.partitions",
         "50",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "share.coordinator.state.topic.prune.interval.ms",
+        "300000",
         ConfigKind::Int(1, INT),
     ),
     def(

@@ -8,6 +8,7 @@ mod group_configs;
 mod records;
 mod settings;
 mod topic_name;
+mod topic_settings;
 
 pub use broker_config::BrokerConfig;
 pub use cluster::{CLUSTER_LOG, ClusterParticipants, CorruptMetadata, Metadata, Topic};
@@ -16,6 +17,7 @@ pub use group_configs::{
 };
 pub use settings::{GroupBounds, ShareGroupSettings, value_of};
 pub use topic_name::check_topic_name;
+pub use topic_settings::{broker_name, topic_value};
 
 /// States of transactions.
 pub const TXN_STATE_TOPIC: &str = "__transaction_state";

@@ -68,7 +68,7 @@ impl ShareCoordinator {
     }
 
     /// All share partitions in order.
-    pub fn states(&self) -> impl Iterator<Item = (&ShareKey, &ShareState)> {
+    pub fn states(&self) -> impl ExactSizeIterator<Item = (&ShareKey, &ShareState)> {
         self.states.iter()
     }
 
@@ -166,6 +166,31 @@ impl ShareCoordinator {
             .collect()
     }
 
+    /// Writes a snapshot of each share partition that has updates and whose last snapshot is
+    /// `interval_ms` old (`share.coordinator.cold.partition.snapshot.interval.ms`), of at most
+    /// `most` at a time; whether one is left.
+    pub fn snapshot_cold(
+        &mut self,
+        now: Now,
+        interval_ms: i64,
+        most: usize,
+        out: &mut Outbox<ShareReply>,
+    ) -> bool {
+        let limit = now.wall.as_millis().saturating_sub(interval_ms);
+        let cold = |state: &ShareState| state.updates > 0 && state.snapshot_timestamp <= limit;
+        let mut all = self.states.iter().filter(|(_, state)| cold(state));
+        let records: Vec<StateRecord> = all
+            .by_ref()
+            .take(most)
+            .map(|(key, state)| next_snapshot(key, state, now))
+            .collect();
+        let more = all.next().is_some();
+        for record in records {
+            self.append(alloc::vec![record], None, out);
+        }
+        more
+    }
+
     /// Writes what `change` makes of a state: an update, or a snapshot where enough updates came.
     pub(super) fn write(
         &mut self,
@@ -181,8 +206,7 @@ impl ShareCoordinator {
         let record = if state.updates + 1 > self.config.updates_per_snapshot {
             let mut next = state.clone();
             update.merge_into(&mut next);
-            next.snapshot_epoch = next.snapshot_epoch.wrapping_add(1);
-            records::snapshot(key, &next, now.wall)
+            next_snapshot(key, &next, now)
         } else {
             records::update(key, &update)
         };
@@ -254,4 +278,11 @@ impl ShareCoordinator {
             _ => out.send(answer),
         }
     }
+}
+
+/// The snapshot that follows the last one.
+fn next_snapshot(key: &ShareKey, state: &ShareState, now: Now) -> StateRecord {
+    let mut next = state.clone();
+    next.snapshot_epoch = next.snapshot_epoch.wrapping_add(1);
+    records::snapshot(key, &next, now.wall)
 }

@@ -8,6 +8,8 @@ mod persister;
 mod records;
 mod stage;
 mod state;
+#[cfg(test)]
+mod tests;
 mod transaction;
 
 pub(crate) use each_partition::each_partition;

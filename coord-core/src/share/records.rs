@@ -211,6 +211,7 @@ fn state_of(value: &ShareSnapshotValue) -> ShareState {
         create_timestamp: value.create_timestamp,
         deliveries,
         pending: staged,
+        snapshot_timestamp: value.write_timestamp,
         updates: 0,
     }
 }

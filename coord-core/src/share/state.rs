@@ -40,6 +40,8 @@ pub struct ShareState {
     pub deliveries: DeliveryRanges,
     /// Ranges that a transaction holds, in the order in which they were staged.
     pub pending: Vec<PendingAck>,
+    /// When the last snapshot was written, in milliseconds since the Unix epoch.
+    pub snapshot_timestamp: i64,
     /// Updates since the last snapshot.
     pub updates: usize,
 }
@@ -55,6 +57,7 @@ impl ShareState {
             create_timestamp,
             deliveries: DeliveryRanges::default(),
             pending: Vec::new(),
+            snapshot_timestamp: create_timestamp,
             updates: 0,
         }
     }

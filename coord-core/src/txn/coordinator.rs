@@ -319,7 +319,7 @@ impl TxnCoordinator {
     }
 
     /// All transactional ids, in order.
-    pub fn transactions(&self) -> impl Iterator<Item = TxnDescription<'_>> {
+    pub fn transactions(&self) -> impl ExactSizeIterator<Item = TxnDescription<'_>> {
         self.entries.iter().map(|(id, entry)| describe(id, entry))
     }
 

@@ -22,7 +22,7 @@ const FEATURES: [(&str, i16, i16, i16); 3] = [
 ];
 
 /// The APIs that have a handler, by key: these are announced, all others are refused.
-const SERVED: [ApiKey; 34] = [
+const SERVED: [ApiKey; 36] = [
     ApiKey::Produce,
     ApiKey::Fetch,
     ApiKey::ListOffsets,
@@ -33,12 +33,14 @@ const SERVED: [ApiKey; 34] = [
     ApiKey::ApiVersions,
     ApiKey::CreateTopics,
     ApiKey::DeleteTopics,
+    ApiKey::DeleteRecords,
     ApiKey::InitProducerId,
     ApiKey::AddPartitionsToTxn,
     ApiKey::EndTxn,
     ApiKey::WriteTxnMarkers,
     ApiKey::DescribeConfigs,
     ApiKey::DeleteGroups,
+    ApiKey::CreatePartitions,
     ApiKey::IncrementalAlterConfigs,
     ApiKey::DescribeCluster,
     ApiKey::ListConfigResources,

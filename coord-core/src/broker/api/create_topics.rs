@@ -2,7 +2,7 @@
 
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::create_topics::{
-    CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfigs, CreatableTopicResult,
+    CreatableTopic, CreatableTopicConfigs, CreatableTopicResult,
 };
 use ackord_proto::messages::{CreateTopicsRequest, CreateTopicsResponse};
 use ackord_proto::str::Str;
@@ -163,7 +163,8 @@ impl Broker {
                     "Found multiple manual partition assignments for partition {index}"
                 )));
             }
-            self.check_replicas(assignment).map_err(invalid)?;
+            self.check_replicas(&assignment.broker_ids)
+                .map_err(invalid)?;
         }
         if !partitions.iter().copied().eq((0..).take(partitions.len())) {
             let why = "partitions should be a consecutive 0-based integer sequence";
@@ -172,18 +173,18 @@ impl Broker {
         Ok(i32::try_from(partitions.len()).unwrap_or(i32::MAX))
     }
 
-    fn check_replicas(&self, assignment: &CreatableReplicaAssignment) -> Result<(), String> {
+    pub(super) fn check_replicas(&self, broker_ids: &[i32]) -> Result<(), String> {
         let node = self.config.node_id();
         let given = "The manual partition assignment includes";
-        if assignment.broker_ids.is_empty() {
+        if broker_ids.is_empty() {
             return Err(format!("{given} an empty replica list."));
         }
-        if let Some(other) = assignment.broker_ids.iter().find(|id| **id != node) {
+        if let Some(other) = broker_ids.iter().find(|id| **id != node) {
             return Err(format!(
                 "{given} broker {other}, but no such broker is registered."
             ));
         }
-        if assignment.broker_ids.len() > 1 {
+        if broker_ids.len() > 1 {
             return Err(format!("{given} the broker {node} more than once."));
         }
         Ok(())

@@ -17,7 +17,8 @@ use super::super::Broker;
 use super::topic_creation::Refusal;
 use crate::metadata::config_def::{BROKER_CONFIGS, ConfigDef, TOPIC_CONFIGS, find};
 use crate::metadata::{
-    BrokerConfig, GROUP_CONFIGS, check_topic_name, documentation, inherited_name, resource,
+    BrokerConfig, GROUP_CONFIGS, broker_name, check_topic_name, documentation, inherited_name,
+    resource, topic_value,
 };
 
 /// Where a value comes from, by Kafka's codes.
@@ -27,47 +28,6 @@ mod source {
     pub(super) const DEFAULT: i8 = 5;
     pub(super) const GROUP: i8 = 8;
 }
-
-/// The broker config that a topic config falls back to, where its name is another. Kafka's
-/// broker has no value of its own for those with an empty name.
-const BROKER_NAMES: [(&str, &str); 27] = [
-    ("cleanup.policy", "log.cleanup.policy"),
-    ("delete.retention.ms", "log.cleaner.delete.retention.ms"),
-    ("file.delete.delay.ms", "log.segment.delete.delay.ms"),
-    ("flush.messages", "log.flush.interval.messages"),
-    ("flush.ms", ""),
-    ("follower.replication.throttled.replicas", ""),
-    ("index.interval.bytes", "log.index.interval.bytes"),
-    ("leader.replication.throttled.replicas", ""),
-    ("local.retention.bytes", "log.local.retention.bytes"),
-    ("local.retention.ms", "log.local.retention.ms"),
-    ("max.compaction.lag.ms", "log.cleaner.max.compaction.lag.ms"),
-    ("max.message.bytes", "message.max.bytes"),
-    (
-        "message.timestamp.after.max.ms",
-        "log.message.timestamp.after.max.ms",
-    ),
-    (
-        "message.timestamp.before.max.ms",
-        "log.message.timestamp.before.max.ms",
-    ),
-    ("message.timestamp.type", "log.message.timestamp.type"),
-    (
-        "min.cleanable.dirty.ratio",
-        "log.cleaner.min.cleanable.ratio",
-    ),
-    ("min.compaction.lag.ms", "log.cleaner.min.compaction.lag.ms"),
-    ("preallocate", "log.preallocate"),
-    ("remote.log.copy.disable", ""),
-    ("remote.log.delete.on.disable", ""),
-    ("remote.storage.enable", ""),
-    ("retention.bytes", "log.retention.bytes"),
-    ("retention.ms", ""),
-    ("segment.bytes", "log.segment.bytes"),
-    ("segment.index.bytes", "log.index.size.max.bytes"),
-    ("segment.jitter.ms", ""),
-    ("segment.ms", ""),
-];
 
 impl Broker {
     pub(in crate::broker) fn describe_configs(
@@ -141,30 +101,23 @@ pub(super) fn topic_configs(
     broker: &BrokerConfig,
     set: &BTreeMap<Str, Str>,
 ) -> Vec<DescribeConfigsResourceResult> {
-    let inherited = |def: &ConfigDef| {
-        let renamed = BROKER_NAMES.iter().find(|(topic, _)| *topic == def.name);
-        match renamed.map_or(def.name, |(_, name)| name) {
-            "" => Vec::new(),
-            name => match find(BROKER_CONFIGS, name) {
-                Some(known) => broker_places(broker, known),
-                None => vec![place(name, def.default, source::DEFAULT)],
-            },
-        }
+    let inherited = |def: &ConfigDef| match broker_name(def.name) {
+        "" => Vec::new(),
+        name => match find(BROKER_CONFIGS, name) {
+            Some(known) => broker_places(broker, known),
+            None => vec![place(name, def.default, source::DEFAULT)],
+        },
     };
     TOPIC_CONFIGS
         .iter()
         .map(|def| {
-            let value = match (set.get(def.name), def.name) {
-                (Some(value), _) => value,
-                (None, "max.message.bytes") => broker.text("message.max.bytes"),
-                (None, _) => def.default,
-            };
+            let value = topic_value(broker, set, def.name);
             let own = set
                 .get(def.name)
                 .map(|value| place(def.name, value, source::TOPIC));
             entry(
                 def,
-                value,
+                &value,
                 own.into_iter().chain(inherited(def)).collect(),
                 false,
             )

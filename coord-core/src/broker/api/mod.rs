@@ -3,8 +3,10 @@
 pub(super) mod add_partitions_to_txn;
 pub(super) mod add_share_acks_to_txn;
 mod api_versions;
+mod create_partitions;
 mod create_topics;
 mod delete_groups;
+pub(super) mod delete_records;
 mod delete_topics;
 mod describe_cluster;
 mod describe_configs;
@@ -159,11 +161,13 @@ impl Broker {
                 self.alter_share_group_offsets(slot, request);
             }
             Request::ApiVersions(request) => self.api_versions(slot, request),
+            Request::CreatePartitions(request) => self.create_partitions(slot, request),
             Request::CreateTopics(request) => self.create_topics(slot, request),
             Request::DeleteGroups(request) => self.delete_groups(slot, request),
             Request::DeleteShareGroupOffsets(request) => {
                 self.delete_share_group_offsets(slot, request);
             }
+            Request::DeleteRecords(request) => self.delete_records(slot, request),
             Request::DeleteShareGroupState(request) => self.delete_share_group_state(slot, request),
             Request::DeleteTopics(request) => self.delete_topics(slot, request),
             Request::DescribeCluster(request) => self.describe_cluster(slot, request),

@@ -158,10 +158,11 @@ impl Broker {
         } else if let Some(topic) = self.metadata.topic(name) {
             let logs: Vec<LogId> = topic.logs().collect();
             let config = self.log_config(name);
-            for log in logs {
-                if let Some(log) = self.logs.get_mut(&log) {
+            for id in logs {
+                if let Some(log) = self.logs.get_mut(&id) {
                     log.set_config(config.clone());
                 }
+                self.plan_retention(id);
             }
         }
     }

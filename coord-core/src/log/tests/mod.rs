@@ -3,6 +3,7 @@
 mod idempotence;
 mod reads;
 mod recovery;
+mod retention;
 mod transactions;
 
 use alloc::vec::Vec;

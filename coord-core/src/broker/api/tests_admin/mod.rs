@@ -3,5 +3,6 @@
 mod cluster;
 mod configs;
 mod offsets;
+mod partitions;
 mod share_state;
 mod topics;

@@ -1,0 +1,4 @@
+//! Tests of the share coordinator, by subject.
+
+mod merging;
+mod snapshots;

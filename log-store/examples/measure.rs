@@ -3,7 +3,8 @@
 //! `cargo run --release -p ackord-log-store --example measure -- DIR`
 //!
 //! One line for each load: median and 99th percentile of the latency, throughput, and CPU time of
-//! the whole process for one append. `idle` has one append under way, `busy` has 64.
+//! the whole process for one append. `idle` has one append under way, `busy` has 64. `read` reads one
+//! of four logs that were written in turn, 1 MiB at a time; its figures are those of a batch.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -13,7 +14,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Instant;
 
 use ackord_log_store::{Durability, LogStore, StoreEvent};
-use ackord_machine::{LogAppend, LogId, OpId, OpKind, StorageOp};
+use ackord_machine::{LogAppend, LogId, OpId, OpKind, Outcome, StorageOp};
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
@@ -141,10 +142,52 @@ fn store(dir: &Path, load: &Load, durability: Durability) -> io::Result<()> {
         take(&events, &mut started, &mut micros);
     }
     let (seconds, cpu) = (begun.elapsed().as_secs_f64(), cpu_seconds() - cpu);
-    store.close();
     let what = format!("store {durability:?}");
     report(load, &what, micros, seconds, cpu);
+    if load.under_way > 1 && durability == Durability::Os {
+        read(&store, &events, load);
+    }
+    store.close();
     fs::remove_dir_all(path)
+}
+
+/// Reads one of the logs from front to back.
+fn read(store: &LogStore, events: &Receiver<(StoreEvent, Instant)>, load: &Load) {
+    let (begun, cpu) = (Instant::now(), cpu_seconds());
+    let mut from = 0;
+    let mut micros = Vec::new();
+    loop {
+        let start = Instant::now();
+        let kind = OpKind::Read {
+            log: log(0),
+            from,
+            max_bytes: 1024 * 1024,
+        };
+        store.submit(StorageOp {
+            id: OpId(load.appends + from as u64),
+            after: None,
+            kind,
+        });
+        let Ok((StoreEvent::Completed(completion), _)) = events.recv() else {
+            panic!("the store is gone")
+        };
+        let Ok(Outcome::Read(batches)) = completion.outcome else {
+            panic!("{completion:?}")
+        };
+        let Some(last) = batches.last() else { break };
+        from = last.last + 1;
+        let each = start.elapsed().as_micros() as u64 / batches.len() as u64;
+        micros.extend(batches.iter().map(|_| each));
+    }
+    let (seconds, cpu) = (begun.elapsed().as_secs_f64(), cpu_seconds() - cpu);
+    report(load, "read", micros, seconds, cpu);
+}
+
+fn log(partition: i32) -> LogId {
+    LogId {
+        topic: Uuid::from_bytes([1; 16]),
+        partition,
+    }
 }
 
 fn take(
@@ -166,10 +209,7 @@ fn take(
 fn append(number: u64, bytes: &Bytes) -> StorageOp {
     let base = (number / LOGS) as i64;
     let part = LogAppend {
-        log: LogId {
-            topic: Uuid::from_bytes([1; 16]),
-            partition: (number % LOGS) as i32,
-        },
+        log: log((number % LOGS) as i32),
         base,
         last: base,
         head: bytes.slice(..HEADER),

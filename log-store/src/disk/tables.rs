@@ -28,6 +28,7 @@ use crate::engine::Head;
 use crate::keys::{self, Meta};
 
 const CACHE_BYTES: u64 = 8 * 1024 * 1024;
+const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 const MEMTABLE_BYTES: u64 = 8 * 1024 * 1024;
 const WORKERS: usize = 1;
 
@@ -129,6 +130,7 @@ fn open_database(dir: &Path) -> fjall::Result<Database> {
         .cache_size(CACHE_BYTES)
         .journal_compression(CompressionType::None)
         .manual_journal_persist(true)
+        .max_journaling_size(JOURNAL_BYTES)
         .worker_threads(WORKERS)
         .open()
 }

@@ -20,7 +20,7 @@ pub(crate) struct Head {
 pub(crate) enum Change {
     Checkpoint { log: LogId, at: i64, state: Bytes },
     Drop { log: LogId },
-    Put(LogAppend),
+    Append { parts: Vec<LogAppend> },
     Trim { log: LogId, head: Head },
 }
 
@@ -29,8 +29,8 @@ pub(crate) trait Engine: Send {
     /// Where a log begins and ends, with all changes so far.
     fn head(&self, log: LogId) -> Result<Head, StorageFault>;
 
-    /// Makes all changes or none, durably. After an error nobody knows which, and only `reopen`
-    /// helps. No log has both a removal and another change in one call.
+    /// Makes the changes, durably and in order. After an error nobody knows how many of them, and
+    /// only `reopen` helps; each is made whole or not at all.
     fn commit(&mut self, changes: Vec<Change>) -> Result<(), String>;
 
     /// The state after the last commit, for the reader.
@@ -54,9 +54,9 @@ pub(crate) trait View: Send + Sync {
 }
 
 /// Batches of more than this are cut by [`LoadDetail::Headers`].
-const WHOLE: usize = 256;
+pub(crate) const WHOLE: usize = 256;
 /// Size of the header of a record batch.
-const HEADER: usize = 61;
+pub(crate) const HEADER: usize = 61;
 
 /// The bytes of a batch as `detail` wants them.
 pub(crate) fn detailed(bytes: Bytes, detail: LoadDetail) -> Bytes {

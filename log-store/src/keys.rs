@@ -1,7 +1,4 @@
 //! Keys in the database.
-//!
-//! The key of a batch carries everything that is asked of batches in bulk, so the end of a log, a
-//! trim and a search by timestamp read no batch.
 
 use ackord_machine::LogId;
 use ackord_proto::uuid::Uuid;
@@ -9,46 +6,18 @@ use ackord_proto::uuid::Uuid;
 /// Bytes that name a log: topic id and partition.
 pub(crate) const LOG: usize = 20;
 const POSITION: usize = LOG + 8;
-const BATCH: usize = POSITION + 16;
 
 /// The value under [`FORMAT`] in the `meta` keyspace.
-pub(crate) const FORMAT_VALUE: &[u8] = b"ackord-log 1";
+pub(crate) const FORMAT_VALUE: &[u8] = b"ackord-log 2";
 /// Names the format of the whole database.
 pub(crate) const FORMAT: &[u8] = b"f";
+/// Up to which place of the journal the database knows it.
+pub(crate) const KNOWN_TO: &[u8] = b"a";
+/// Begins the keys of the accounts of the segments.
+pub(crate) const SEGMENT: u8 = b's';
 
 /// Offset of the largest timestamp in a record batch of magic 2.
 const MAX_TIMESTAMP: usize = 35;
-
-/// What the key of a batch says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BatchKey {
-    pub(crate) log: LogId,
-    pub(crate) base: i64,
-    pub(crate) last: i64,
-    pub(crate) max_timestamp: i64,
-}
-
-impl BatchKey {
-    pub(crate) fn encode(&self) -> [u8; BATCH] {
-        let mut key = [0; BATCH];
-        key[..POSITION].copy_from_slice(&position(self.log, self.base));
-        key[POSITION..POSITION + 8].copy_from_slice(&self.last.to_be_bytes());
-        key[POSITION + 8..].copy_from_slice(&self.max_timestamp.to_be_bytes());
-        key
-    }
-
-    pub(crate) fn decode(key: &[u8]) -> Option<Self> {
-        if key.len() != BATCH {
-            return None;
-        }
-        Some(BatchKey {
-            log: log_of(key)?,
-            base: long(key, LOG)?,
-            last: long(key, POSITION)?,
-            max_timestamp: long(key, POSITION + 8)?,
-        })
-    }
-}
 
 /// The first bytes of all keys of a log.
 pub(crate) fn log(log: LogId) -> [u8; LOG] {
@@ -58,7 +27,7 @@ pub(crate) fn log(log: LogId) -> [u8; LOG] {
     key
 }
 
-/// Sorts before the batch with this base offset and behind all before it.
+/// The key of the chunk of a log with this base; sorts by log, then by base.
 pub(crate) fn position(id: LogId, base: i64) -> [u8; POSITION] {
     let mut key = [0; POSITION];
     key[..LOG].copy_from_slice(&log(id));
@@ -66,10 +35,10 @@ pub(crate) fn position(id: LogId, base: i64) -> [u8; POSITION] {
     key
 }
 
-/// Sorts behind all batches of a log and before the next log.
-pub(crate) fn past(id: LogId) -> [u8; BATCH + 1] {
-    let mut key = [0xff; BATCH + 1];
-    key[..LOG].copy_from_slice(&log(id));
+/// The key of the account of a segment.
+pub(crate) fn segment(id: u64) -> [u8; 9] {
+    let mut key = [SEGMENT; 9];
+    key[1..].copy_from_slice(&id.to_be_bytes());
     key
 }
 
@@ -93,7 +62,7 @@ pub(crate) fn long(bytes: &[u8], at: usize) -> Option<i64> {
 pub(crate) enum Meta {
     /// Offset and state.
     Checkpoint,
-    /// Start and end as of the last trim.
+    /// Start, end, base of the first chunk.
     Extent,
 }
 
@@ -142,33 +111,11 @@ mod tests {
 
     #[test]
     fn keys_sort_by_log_then_offset() {
-        let batch = |partition, base| {
-            BatchKey {
-                log: id(partition),
-                base,
-                last: base,
-                max_timestamp: i64::MAX,
-            }
-            .encode()
-        };
-        assert!(batch(0, 255) < batch(0, 256));
-        assert!(batch(0, i64::MAX - 1) < batch(1, 0));
-        assert!(batch(0, 9).as_slice() < position(id(0), 10).as_slice());
-        assert!(position(id(0), 10).as_slice() < batch(0, 10).as_slice());
-        assert!(batch(0, i64::MAX).as_slice() < past(id(0)).as_slice());
-        assert!(past(id(0)).as_slice() < batch(1, 0).as_slice());
-    }
-
-    #[test]
-    fn a_key_decodes_to_what_it_was() {
-        let key = BatchKey {
-            log: id(3),
-            base: 5,
-            last: 9,
-            max_timestamp: -1,
-        };
-        assert_eq!(BatchKey::decode(&key.encode()), Some(key));
-        assert_eq!(BatchKey::decode(&key.encode()[1..]), None);
+        assert!(position(id(0), 255) < position(id(0), 256));
+        assert!(position(id(0), i64::MAX) < position(id(1), 0));
+        assert!(segment(255) < segment(256));
+        assert_eq!(log_of(&position(id(3), 9)), Some(id(3)));
+        assert_eq!(long(&position(id(3), 9), LOG), Some(9));
     }
 
     #[test]

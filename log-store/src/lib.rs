@@ -1,10 +1,11 @@
-//! The embedded store: every log of a broker in one database.
+//! The embedded store: every log of a broker in one journal.
 //!
 //! [`LogStore`] answers each [`StorageOp`](ackord_machine::StorageOp) with one
-//! [`Completion`](ackord_machine::Completion). Two threads work: one writes, one reads.
+//! [`Completion`](ackord_machine::Completion). Two threads work, one
+//! writes, one reads; a third tidies up behind them.
 //!
-//! - **Group commit.** The writer takes all operations that wait at that moment into one atomic
-//!   batch and makes it durable with one sync. A chain of dependent appends costs one sync.
+//! - **Group commit.** The writer takes all operations that wait at that moment into one
+//!   write and makes it durable with one sync. A chain of dependent appends costs one sync.
 //! - **One journal.** Operations become durable in the order in which they were submitted, over all
 //!   logs, so `StorageOp::after` holds by itself: a crash leaves a prefix.
 //! - **Reads never stop commits.** They look at the state of the last finished group, so they never
@@ -28,7 +29,6 @@
 #![forbid(unsafe_code)]
 
 mod disk;
-mod disk_view;
 mod engine;
 mod error;
 mod keys;

@@ -62,12 +62,14 @@ impl Engine for Memory {
                 Change::Drop { log } => {
                     logs.remove(&log);
                 }
-                Change::Put(append) => {
-                    let bytes = [append.head, append.body].concat().into();
-                    let log = logs.entry(append.log).or_default();
-                    let (base, last) = (append.base, append.last);
-                    log.batches.insert(base, StoredBatch { base, last, bytes });
-                    log.head.end = last.saturating_add(1);
+                Change::Append { parts } => {
+                    for part in parts {
+                        let bytes = [part.head, part.body].concat().into();
+                        let log = logs.entry(part.log).or_default();
+                        let (base, last) = (part.base, part.last);
+                        log.batches.insert(base, StoredBatch { base, last, bytes });
+                        log.head.end = last.saturating_add(1);
+                    }
                 }
                 Change::Trim { log, head } => {
                     let log = logs.entry(log).or_default();

@@ -6,8 +6,9 @@ use ackord_machine::{LogAppend, LogId, OpKind, StorageFault};
 
 use crate::engine::{Change, Engine, Head, guarded};
 
-/// A group that has grown to this many bytes takes no more operations.
-pub(crate) const GROUP_BYTES: usize = 16 * 1024 * 1024;
+/// A group that has grown to this many bytes takes no more operations: whatever waits behind a long
+/// write is late, and a sync costs little beside so many bytes.
+pub(crate) const GROUP_BYTES: usize = 2 * 1024 * 1024;
 
 /// Where the logs end, and which of them wait for a load after a failed append.
 #[derive(Default)]
@@ -16,39 +17,17 @@ pub(crate) struct Heads {
     frozen: BTreeSet<LogId>,
 }
 
-/// What a group has done to a log so far. A removal and another change never share a group: all
-/// changes of a group carry one sequence number in the database, so their order would be lost.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Touch {
-    Removed,
-    Written,
-}
-
-/// The changes of one group.
+/// The changes of one group, in order.
 #[derive(Default)]
 pub(crate) struct Group {
     pub(crate) changes: Vec<Change>,
-    touched: BTreeMap<LogId, Touch>,
     bytes: usize,
 }
 
 impl Group {
-    /// Whether `kind` may join the group.
-    pub(crate) fn admits(&self, kind: &OpKind) -> bool {
-        let removed = |log: &LogId| self.touched.get(log) == Some(&Touch::Removed);
-        match kind {
-            _ if self.bytes >= GROUP_BYTES => false,
-            OpKind::Append { parts } => !parts.iter().any(|part| removed(&part.log)),
-            OpKind::Checkpoint { log, .. } => !removed(log),
-            OpKind::DropLog { log } | OpKind::Trim { log, .. } => !self.touched.contains_key(log),
-            OpKind::Find { .. } | OpKind::List | OpKind::Load { .. } | OpKind::Read { .. } => true,
-        }
-    }
-
-    fn put(&mut self, part: LogAppend) {
-        self.bytes += part.head.len() + part.body.len();
-        self.touched.insert(part.log, Touch::Written);
-        self.changes.push(Change::Put(part));
+    /// Whether another operation may join the group.
+    pub(crate) fn has_room(&self) -> bool {
+        self.bytes < GROUP_BYTES
     }
 }
 
@@ -65,14 +44,12 @@ impl Heads {
             OpKind::Checkpoint { log, at, state } => {
                 self.thawed(log)?;
                 group.bytes += state.len();
-                group.touched.insert(log, Touch::Written);
                 group.changes.push(Change::Checkpoint { log, at, state });
                 Ok(())
             }
             OpKind::DropLog { log } => {
                 self.frozen.remove(&log);
                 self.known.insert(log, Head::default());
-                group.touched.insert(log, Touch::Removed);
                 group.changes.push(Change::Drop { log });
                 Ok(())
             }
@@ -87,7 +64,6 @@ impl Heads {
                     end: head.end.max(before),
                 };
                 self.known.insert(log, head);
-                group.touched.insert(log, Touch::Removed);
                 group.changes.push(Change::Trim { log, head });
                 Ok(())
             }
@@ -110,7 +86,9 @@ impl Heads {
                 for (log, head) in ends {
                     self.known.insert(log, head);
                 }
-                parts.into_iter().for_each(|part| group.put(part));
+                let bytes = parts.iter().map(|part| part.head.len() + part.body.len());
+                group.bytes += bytes.sum::<usize>();
+                group.changes.push(Change::Append { parts });
                 Ok(())
             }
             Err(fault) => {
@@ -186,9 +164,20 @@ impl Heads {
 
 /// The logs to which `changes` append.
 pub(crate) fn appended(changes: &[Change]) -> BTreeSet<LogId> {
-    let log = |change: &Change| match change {
-        Change::Put(part) => Some(part.log),
-        Change::Checkpoint { .. } | Change::Drop { .. } | Change::Trim { .. } => None,
+    let mut logs = BTreeSet::new();
+    for change in changes {
+        if let Change::Append { parts } = change {
+            logs.extend(parts.iter().map(|part| part.log));
+        }
+    }
+    logs
+}
+
+/// How many changes there are; an append has as many as it has parts.
+pub(crate) fn count(changes: &[Change]) -> usize {
+    let parts = |change: &Change| match change {
+        Change::Append { parts } => parts.len(),
+        Change::Checkpoint { .. } | Change::Drop { .. } | Change::Trim { .. } => 1,
     };
-    changes.iter().filter_map(log).collect()
+    changes.iter().map(parts).sum()
 }

@@ -39,7 +39,7 @@ pub enum StoreEvent {
 /// What a store has done since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
-    /// Groups committed: each is one atomic batch and, with [`Durability::Sync`], one sync.
+    /// Groups committed: each is one write and, with [`Durability::Sync`], one sync.
     pub groups: u64,
     /// Changes in them; one append has as many as it has parts.
     pub changes: u64,
@@ -80,12 +80,13 @@ impl LogStore {
         durability: Durability,
         events: impl Fn(StoreEvent) + Send + Sync + 'static,
     ) -> Result<Self, OpenError> {
+        let events: Events = Arc::new(events);
         let engine: Box<dyn Engine> = match durability {
             Durability::Memory => Box::new(Memory::default()),
-            Durability::Os => Box::new(Disk::open(dir, fjall::PersistMode::Buffer)?),
-            Durability::Sync => Box::new(Disk::open(dir, fjall::PersistMode::SyncAll)?),
+            Durability::Os => Box::new(Disk::open(dir, false, events.clone())?),
+            Durability::Sync => Box::new(Disk::open(dir, true, events.clone())?),
         };
-        Self::start(engine, Arc::new(events)).map_err(|error| OpenError::io(dir, error))
+        Self::start(engine, events).map_err(|error| OpenError::io(dir, error))
     }
 
     pub(crate) fn start(engine: Box<dyn Engine>, events: Events) -> io::Result<Self> {

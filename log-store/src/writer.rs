@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ackord_machine::{Completion, OpId, Outcome, StorageFault};
 
 use crate::engine::{Engine, View, guarded};
-use crate::plan::{Group, Heads, appended};
+use crate::plan::{Group, Heads, appended, count};
 use crate::queue::{Queue, Write};
 use crate::store::{Counters, Events, StoreEvent};
 
@@ -72,7 +72,7 @@ impl Writer {
         let mut count = 0;
         while let Some(write) = waiting.pop_front() {
             match write {
-                Write::Op { id, after, kind } if group.admits(&kind) => {
+                Write::Op { id, after, kind } if group.has_room() => {
                     let verdict = match after {
                         Some(after) if self.failed.contains(&after) => {
                             self.heads.freeze_for(&kind);
@@ -106,7 +106,7 @@ impl Writer {
             return None;
         }
         let logs = appended(&group.changes);
-        self.counters.group(group.changes.len());
+        self.counters.group(count(&group.changes));
         let panicked = || "the database panicked".to_owned();
         let Err(error) = guarded(panicked, || self.engine.commit(group.changes)) else {
             return None;

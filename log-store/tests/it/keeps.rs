@@ -363,14 +363,14 @@ fn more_than_the_memory_holds_is_read_back() {
     let dir = directory();
     let id = log(1, 0);
     let mut store = open(dir.path(), Durability::Os);
-    // Forty times 1 MiB: the memtables are rotated on the way.
-    for base in 0..40 {
+    // A hundred times 1 MiB: a second segment is begun on the way.
+    for base in 0..100 {
         store
             .append(&[part(id, base, base, base, 1 << 20)])
             .expect("appended");
     }
     let check = |store: &mut Asked| {
-        for base in 0..40 {
+        for base in 0..100 {
             let read = store.read(id, base, 1);
             assert_eq!(
                 read,

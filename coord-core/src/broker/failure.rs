@@ -24,21 +24,13 @@ pub(super) fn fail(response: &mut Response) {
     const COORDINATOR: ErrorCode = ErrorCode::COORDINATOR_NOT_AVAILABLE;
     match response {
         R::AddPartitionsToTxn(response) => fail_add_partitions(response, COORDINATOR),
-        R::AlterShareGroupOffsets(response) => {
-            put!(COORDINATOR, response.responses, partitions, error_code);
-        }
         R::AddShareAcksToTxn(response) => set(&mut response.error_code, COORDINATOR),
         R::CreatePartitions(response) => put!(LOG, response.results, error_code),
         R::CreateTopics(response) => put!(LOG, response.topics, error_code),
-        R::DeleteGroups(response) => put!(COORDINATOR, response.results, error_code),
-        R::DeleteShareGroupOffsets(response) => put!(COORDINATOR, response.responses, error_code),
         R::DeleteShareGroupState(response) => {
             put!(COORDINATOR, response.results, partitions, error_code);
         }
         R::DeleteTopics(response) => put!(LOG, response.responses, error_code),
-        R::DescribeShareGroupOffsets(response) => {
-            put!(COORDINATOR, response.groups, error_code);
-        }
         R::EndTxn(response) => {
             (response.producer_id, response.producer_epoch) = (-1, -1);
             set(&mut response.error_code, COORDINATOR);
@@ -91,6 +83,19 @@ pub(super) fn fail(response: &mut Response) {
                 put!(LOG, marker.topics, partitions, error_code);
             }
         }
+        other => fail_group_admin(other, COORDINATOR),
+    }
+}
+
+fn fail_group_admin(response: &mut Response, code: ErrorCode) {
+    use Response as R;
+    match response {
+        R::AlterShareGroupOffsets(response) => {
+            put!(code, response.responses, partitions, error_code);
+        }
+        R::DeleteGroups(response) => put!(code, response.results, error_code),
+        R::DeleteShareGroupOffsets(response) => put!(code, response.responses, error_code),
+        R::DescribeShareGroupOffsets(response) => put!(code, response.groups, error_code),
         // All others promise nothing that storage could break.
         _ => {}
     }

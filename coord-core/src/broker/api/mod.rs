@@ -26,6 +26,8 @@ mod share_group_state;
 mod tests_admin;
 #[cfg(test)]
 mod tests_groups;
+#[cfg(test)]
+mod tests_produce;
 mod topic_creation;
 pub(super) mod txn_share_acknowledge;
 mod write_txn_markers;

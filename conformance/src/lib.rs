@@ -7,12 +7,14 @@
 //! * [`transcript`]: what a run looks like, for snapshots.
 //! * [`adapter`]: proof that an adapter keeps the rules of the cores.
 //! * [`faults`]: the same scripts with a fault at each append.
+//! * [`codecs`]: batches of every codec for others to read.
 //! * [`vectors`]: bytes of Apache Kafka against our codecs.
 
 pub mod adapter;
 mod answers;
 pub mod arm;
 mod client;
+pub mod codecs;
 pub mod core_arm;
 pub mod core_view;
 pub mod faults;

@@ -42,12 +42,13 @@ struct Lines {
     /// The next string names the topic of the records that follow.
     names_topic: bool,
     topic: Option<Str>,
+    /// How many bytes compressed batches may still unpack to.
     limit: usize,
 }
 
 impl Printer {
     /// A printer that gives each field its line, and opens record batches down to the records:
-    /// those of a batch may take no more than `limit` bytes unpacked. Records of internal topics
+    /// all compressed batches together may unpack to `limit` bytes. Records of internal topics
     /// are read as such; `topic` names the topic where the message does not.
     pub fn by_lines(topic: Option<Str>, limit: usize) -> Self {
         let lines = Lines {
@@ -58,6 +59,16 @@ impl Printer {
         Self {
             lines: Some(lines),
             ..Self::default()
+        }
+    }
+
+    pub(crate) fn left_to_unpack(&self) -> usize {
+        self.lines.as_ref().map_or(0, |lines| lines.limit)
+    }
+
+    pub(crate) fn unpacked(&mut self, bytes: usize) {
+        if let Some(lines) = &mut self.lines {
+            lines.limit = lines.limit.saturating_sub(bytes);
         }
     }
 
@@ -244,8 +255,8 @@ impl Print for Records {
         match &p.lines {
             None => p.text(format_args!("<{} bytes>", self.len())),
             Some(lines) => {
-                let (topic, limit) = (lines.topic.clone(), lines.limit);
-                records::print(self.to_bytes(), topic.as_deref(), limit, p);
+                let topic = lines.topic.clone();
+                records::print(self.to_bytes(), topic.as_deref(), p);
             }
         }
     }

@@ -11,19 +11,20 @@ use crate::coordinator_records::{
 use crate::message::DecodeError;
 use crate::printer::Printer;
 use crate::records::{
-    BatchHeader, BatchIter, ControlRecord, ControlType, Record, RecordIter, RecordsError,
-    verify_crc,
+    BatchHeader, BatchIter, Compression, ControlRecord, ControlType, Record, RecordIter,
+    RecordsError, verify_crc,
 };
 
 /// Prints batches in a row as a list. What cannot be read is printed as a sentence in its place
-/// and noted in the printer; a last batch that is cut off is printed by its size.
-pub fn print(batches: Bytes, topic: Option<&str>, limit: usize, p: &mut Printer) {
+/// and noted in the printer; a last batch that is cut off is printed by its size. All compressed
+/// batches together may unpack to what the printer allows.
+pub fn print(batches: Bytes, topic: Option<&str>, p: &mut Printer) {
     let mut walk = BatchIter::new(batches);
     p.open_list();
     for batch in walk.by_ref() {
         p.item();
         match batch {
-            Ok(batch) => print_batch(&batch.header, &batch.bytes, topic, limit, p),
+            Ok(batch) => print_batch(&batch.header, &batch.bytes, topic, p),
             Err(error) => p.note_fault(error),
         }
     }
@@ -37,13 +38,7 @@ pub fn print(batches: Bytes, topic: Option<&str>, limit: usize, p: &mut Printer)
     p.close_list();
 }
 
-fn print_batch(
-    header: &BatchHeader,
-    batch: &Bytes,
-    topic: Option<&str>,
-    limit: usize,
-    p: &mut Printer,
-) {
+fn print_batch(header: &BatchHeader, batch: &Bytes, topic: Option<&str>, p: &mut Printer) {
     p.open();
     print_header(header, p);
     if let Err(error @ RecordsError::BadCrc { .. }) = verify_crc(batch) {
@@ -51,9 +46,12 @@ fn print_batch(
         p.note_fault(error);
     }
     p.name("records");
-    match RecordIter::within(batch, limit) {
+    match RecordIter::within(batch, p.left_to_unpack()) {
         Err(error) => p.note_fault(error),
         Ok(records) => {
+            if header.compression() != Compression::None {
+                p.unpacked(records.size());
+            }
             p.open_list();
             for record in records {
                 p.item();

@@ -8,7 +8,7 @@ use ackord_proto::api::{
 use ackord_proto::embedded::{self, Embedded};
 use ackord_proto::frame::FrameBuffer;
 use ackord_proto::printer::Printer;
-use ackord_proto::records::{self, BatchIter, MAX_DECOMPRESSED, print::of_internal_topic};
+use ackord_proto::records::{self, BatchIter, print::of_internal_topic};
 use ackord_proto::tags::UnknownTags;
 use ackord_proto::{DecodeError, Message, Reader, Str};
 use bytes::Bytes;
@@ -80,8 +80,14 @@ fn end(p: Printer, stopped: Result<(), Bad>) -> Shown {
     }
 }
 
-fn printer(topic: Option<&str>) -> Printer {
-    Printer::by_lines(topic.map(Str::from), MAX_DECOMPRESSED)
+/// What is packed well is printed all the same, but not without limit: in bytes, and in bytes for
+/// each byte of input.
+const UNPACKED: usize = 16 << 20;
+const UNPACKED_PER_BYTE: usize = 16;
+
+fn printer(topic: Option<&str>, input: &Bytes) -> Printer {
+    let limit = input.len().saturating_mul(UNPACKED_PER_BYTE).max(UNPACKED);
+    Printer::by_lines(topic.map(Str::from), limit)
 }
 
 /// Bytes of which no more is known than what flags say.
@@ -161,7 +167,7 @@ pub(super) fn request(frame: &Bytes) -> Shown {
 }
 
 fn request_about(frame: &Bytes, topic: Option<&str>) -> Shown {
-    let mut p = printer(topic);
+    let mut p = printer(topic, frame);
     let shown = print_request(frame, &mut p);
     end(p, shown)
 }
@@ -190,7 +196,7 @@ pub(super) fn response(key: ApiKey, version: i16, frame: &Bytes) -> Shown {
 }
 
 fn response_about(key: ApiKey, version: i16, frame: &Bytes, topic: Option<&str>) -> Shown {
-    let mut p = printer(topic);
+    let mut p = printer(topic, frame);
     let shown = print_response(key, version, frame, &mut p);
     end(p, shown)
 }
@@ -208,7 +214,7 @@ fn print_response(key: ApiKey, version: i16, frame: &Bytes, p: &mut Printer) -> 
 
 /// A body without its header.
 pub(super) fn body(response: bool, key: ApiKey, version: i16, bytes: Bytes) -> Shown {
-    let mut p = printer(None);
+    let mut p = printer(None, &bytes);
     let mut r = Reader::new(bytes);
     let shown = if response {
         p.text(format_args!("Response "));
@@ -228,7 +234,7 @@ pub(super) fn body(response: bool, key: ApiKey, version: i16, bytes: Bytes) -> S
 
 /// A header alone.
 pub(super) fn header(kind: &str, version: i16, bytes: &Bytes) -> Shown {
-    let mut p = printer(None);
+    let mut p = printer(None, bytes);
     let mut r = Reader::new(bytes.clone());
     let shown = match kind {
         "response" => ResponseHeader::decode_version(version, &mut r)
@@ -293,14 +299,14 @@ fn print_rest(r: &mut Reader, p: &mut Printer) {
 
 /// Record batches in a row.
 pub(super) fn batches(bytes: &Bytes, topic: Option<&str>) -> Shown {
-    let mut p = printer(topic);
-    records::print::print(bytes.clone(), topic, MAX_DECOMPRESSED, &mut p);
+    let mut p = printer(topic, bytes);
+    records::print::print(bytes.clone(), topic, &mut p);
     end(p, Ok(()))
 }
 
 /// Key and value of one record.
 pub(super) fn record(key: &Option<Bytes>, value: Option<&Bytes>, topic: Option<&str>) -> Shown {
-    let mut p = printer(None);
+    let mut p = printer(None, &Bytes::new());
     let shown = match (topic.and_then(of_internal_topic), key) {
         (Some(print), Some(key)) => print(key, value, &mut p).map_err(wrong),
         (Some(_), None) => Err(Bad("a record of an internal topic needs a key".to_owned())),
@@ -331,7 +337,7 @@ pub(super) fn embedded(name: &str, bytes: &Bytes) -> Shown {
         "EndTxnMarker" => structure::<embedded::EndTxnMarker>,
         _ => return Shown::fault(Bad(format!("no structure is called {name:?}"))),
     };
-    let mut p = printer(None);
+    let mut p = printer(None, bytes);
     let shown = print(bytes, &mut p).map_err(wrong);
     end(p, shown)
 }

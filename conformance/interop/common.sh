@@ -6,6 +6,8 @@ KAFKA_VERSION=4.4.0
 KAFKA_LIBS=$CACHE/kafka-$KAFKA_VERSION
 CONFLUENT_VERSION=2.16.1
 VENV=$CACHE/confluent-kafka-$CONFLUENT_VERSION
+KAFKA_PYTHON_VERSION=3.0.12
+KAFKA_PYTHON_VENV=$CACHE/kafka-python-$KAFKA_PYTHON_VERSION
 TOOL_TIMEOUT=60
 
 PASSED=0
@@ -23,15 +25,30 @@ fetch_kafka() {
     mv -T "$part" "$KAFKA_LIBS"
 }
 
-fetch_confluent() {
-    [ -d "$VENV" ] && return
+# venv FOLDER PACKAGE...: a virtual environment with these packages, made once.
+venv() {
+    local folder=$1
+    shift
+    [ -d "$folder" ] && return
     mkdir -p "$CACHE"
     # Renamed when it is complete; only the scripts of a venv hold its path, and none is used.
-    rm -rf "$VENV.part"
-    python3 -m venv "$VENV.part"
-    "$VENV.part/bin/pip" -q --disable-pip-version-check install \
-        "confluent-kafka==$CONFLUENT_VERSION" >&2
-    mv -T "$VENV.part" "$VENV"
+    rm -rf "$folder.part"
+    python3 -m venv "$folder.part"
+    "$folder.part/bin/pip" -q --disable-pip-version-check install "$@" >&2
+    mv -T "$folder.part" "$folder"
+}
+
+fetch_confluent() {
+    venv "$VENV" "confluent-kafka==$CONFLUENT_VERSION"
+}
+
+fetch_kafka_python() {
+    venv "$KAFKA_PYTHON_VENV" "kafka-python==$KAFKA_PYTHON_VERSION" \
+        python-snappy==0.7.3 lz4==4.4.5 zstandard==0.25.0
+}
+
+kafka_python() {
+    timeout "$TOOL_TIMEOUT" "$KAFKA_PYTHON_VENV/bin/python" "$@"
 }
 
 confluent_python() {

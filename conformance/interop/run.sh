@@ -7,6 +7,7 @@
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 . "$INTEROP/kafka_tools.sh"
+. "$INTEROP/codecs.sh"
 . "$INTEROP/java_suite.sh"
 
 ROOT=$(cd -- "$INTEROP/../.." && pwd)
@@ -37,6 +38,7 @@ twice() {
 
 fetch_kafka
 fetch_confluent
+fetch_kafka_python
 if [ "$1" = --against ]; then
     BROKER=$2
 else
@@ -46,6 +48,7 @@ else
 fi
 check_kafka_tools
 check_confluent
+check_codecs
 check_java_suite
 [ "$1" = --against ] || check broker/stops-clean "" stop_broker
 echo "$PASSED passed, $FAILED failed"

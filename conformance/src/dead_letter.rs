@@ -1,6 +1,6 @@
 //! How a dead letter reads in scripts: `VALUE@TOPIC-PARTITION:OFFSET/GROUP/COUNT/CAUSE`.
 
-use ackord_proto::records::Record;
+use ackord_proto::records::RecordHeaders;
 
 const PREFIX: &str = "__dlq.errors.";
 /// The headers in their order, after the prefix.
@@ -13,10 +13,10 @@ const NAMES: [&str; 6] = [
     "message",
 ];
 
-/// The text of a record of a dead letter queue; `None` for any other record.
-pub(crate) fn text(record: &Record) -> Option<String> {
-    let headers: Vec<(String, String)> = record
-        .headers
+/// The text of a record of a dead letter queue, made from its value and its headers; `None` for any
+/// other record.
+pub fn text(value: Option<&[u8]>, headers: &RecordHeaders) -> Option<String> {
+    let headers: Vec<(String, String)> = headers
         .iter()
         .map(|header| {
             (
@@ -29,7 +29,7 @@ pub(crate) fn text(record: &Record) -> Option<String> {
         return None;
     }
     let names = headers.iter().map(|(name, _)| name.strip_prefix(PREFIX));
-    let value = record.value.as_deref().map_or("null".to_string(), string);
+    let value = value.map_or("null".to_string(), string);
     if !names.eq(NAMES.map(Some)) {
         return Some(format!("{value}@bad headers: {headers:?}"));
     }

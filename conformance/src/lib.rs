@@ -8,6 +8,7 @@
 //! * [`transcript`]: what a run looks like, for snapshots.
 //! * [`adapter`]: proof that an adapter keeps the rules of the cores.
 //! * [`faults`]: the same scripts with a fault at each append.
+//! * [`codecs`]: batches of every codec for others to read.
 //! * [`vectors`]: bytes of Apache Kafka against our codecs.
 
 pub mod adapter;
@@ -15,9 +16,10 @@ mod answers;
 pub mod arm;
 mod client;
 pub mod client_speech;
+pub mod codecs;
 pub mod core_arm;
 pub mod core_view;
-mod dead_letter;
+pub mod dead_letter;
 pub mod faults;
 pub mod frame_stream;
 mod grammar;

@@ -57,10 +57,11 @@ pub(crate) fn committed(part: &PartitionData) -> Result<Committed, String> {
         }
         for record in RecordIter::new(&batch.bytes).map_err(|error| error.to_string())? {
             let record = record.map_err(|error| error.to_string())?;
-            let text = dead_letter::text(&record).unwrap_or_else(|| {
-                let value = record.value.unwrap_or_default();
-                String::from_utf8_lossy(&value).into_owned()
-            });
+            let text =
+                dead_letter::text(record.value.as_deref(), &record.headers).unwrap_or_else(|| {
+                    let value = record.value.unwrap_or_default();
+                    String::from_utf8_lossy(&value).into_owned()
+                });
             committed.values.push(text);
         }
     }

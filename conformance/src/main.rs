@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ackord_conformance::{run, vectors};
+use ackord_conformance::{codecs, run, vectors};
 use clap::{Parser, Subcommand};
 
 /// Checks a broker, or the cores that it is made of, against what the specification says.
@@ -28,6 +28,18 @@ enum Command {
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
+    /// Appends a batch of each codec, made by our builder, to partition 0 of a topic.
+    Codecs {
+        /// The broker.
+        #[arg(long, value_name = "HOST:PORT")]
+        against: String,
+        /// The topic.
+        #[arg(long)]
+        topic: String,
+        /// The number of records in each batch.
+        #[arg(long, default_value_t = 50)]
+        records: i64,
+    },
     /// Checks tables of golden bytes (files or folders) against the codecs.
     Vectors {
         /// Files and folders.
@@ -46,6 +58,17 @@ fn main() -> ExitCode {
             let tally = run::run_paths(&paths, against.as_deref(), show);
             (tally.passed, tally.failed, tally.skipped)
         }
+        Command::Codecs {
+            against,
+            topic,
+            records,
+        } => match codecs::produce(&against, &topic, records) {
+            Ok(()) => (codecs::CODECS.len(), 0, 0),
+            Err(sentence) => {
+                println!("{sentence}");
+                (0, 1, 0)
+            }
+        },
         Command::Vectors { paths } => {
             let tally = vectors::run(&paths);
             (tally.passed, tally.failed, tally.skipped)

@@ -50,3 +50,25 @@ fn a_taken_port_is_told() {
 fn bad_flags_exit_with_2() {
     assert_eq!(end(start(&["--no-such-flag"])).0, Some(2));
 }
+
+#[test]
+fn it_decodes_frames_too() {
+    use std::io::Write;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ackord-async-std"))
+        .arg("decode")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let heartbeat = b"000c00040000000700016300026700000001026d0000";
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(heartbeat).expect("read");
+    drop(stdin);
+    let output = child.wait_with_output().expect("gone");
+    assert!(output.status.success());
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("Request Heartbeat v4 {\n  group_id: \"g\"\n"),
+        "{text}"
+    );
+}

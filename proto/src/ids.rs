@@ -41,8 +41,20 @@ impl Ids {
         Some(Self(Repr::Inline { len, ids }))
     }
 
-    /// Reads so many ids; the count has been checked.
+    /// Reads up to three ids behind a compact length in one step, where so many bytes are left
+    /// that nothing can be missing.
     #[inline]
+    fn read_short(r: &mut Reader, v: Layout) -> Option<Self> {
+        let bytes = r.peek::<13>().filter(|_| v.flexible)?;
+        let len = bytes[0]
+            .checked_sub(1)
+            .filter(|len| usize::from(*len) <= INLINE)?;
+        let ids = [i32::at(bytes, 1), i32::at(bytes, 5), i32::at(bytes, 9)];
+        r.advance(1 + usize::from(len) * size_of::<i32>());
+        Some(Self(Repr::Inline { len, ids }))
+    }
+
+    /// Reads so many ids; the count has been checked.
     fn read_count(r: &mut Reader, v: Layout, count: usize) -> Result<Self, Fault> {
         let id = |bytes: &[u8], index| i32::at(bytes, index * size_of::<i32>());
         let (len, ids) = match count {
@@ -154,14 +166,34 @@ impl Wire for Ids {
         Self::null_size(v)
     }
 
+    #[inline]
     fn read(r: &mut Reader, v: Layout) -> Result<Self, Fault> {
+        if let Some(ids) = Self::read_short(r, v) {
+            return Ok(ids);
+        }
         let count = r.array_length(v.flexible, size_of::<i32>())?;
         let count = r.not_null(count)?;
         Self::read_count(r, v, count)
     }
 
+    #[inline]
     fn write<S: Sink>(&self, s: &mut S, v: Layout) -> Result<(), EncodeError> {
-        Self::write_nullable(Some(self), s, v)
+        match &self.0 {
+            Repr::Inline { len, ids } if v.flexible => {
+                // All three, and those beyond the end taken back: without a loop.
+                let [a, b, c] = ids.map(i32::to_be_bytes);
+                let unused = INLINE.saturating_sub(usize::from(*len)) * size_of::<i32>();
+                s.put_run::<13>(|run| {
+                    run.add([len + 1]);
+                    run.add(a);
+                    run.add(b);
+                    run.add(c);
+                    run.take_back(unused);
+                    Ok(())
+                })
+            }
+            _ => Self::write_nullable(Some(self), s, v),
+        }
     }
 }
 
@@ -180,19 +212,6 @@ impl Nullable for Ids {
         s: &mut S,
         v: Layout,
     ) -> Result<(), EncodeError> {
-        if let Some(Self(Repr::Inline { len, ids })) = this {
-            return s.put_run::<16>(|run| {
-                if v.flexible {
-                    run.add([len + 1]);
-                } else {
-                    run.add(i32::from(*len).to_be_bytes());
-                }
-                for id in ids.iter().take(usize::from(*len)) {
-                    run.add(id.to_be_bytes());
-                }
-                Ok(())
-            });
-        }
         let ids = this.map(Self::as_slice);
         crate::wire::write_length(s, ids.map(<[i32]>::len), v)?;
         i32::write_many(ids.unwrap_or_default(), s, v)

@@ -7,7 +7,7 @@
 //! * [`coordinator_records`]: what the coordinators write into their internal topics.
 //! * [`embedded`]: structures inside bytes fields, such as subscriptions of consumers.
 //! * [`kip1289`]: the numbers of transactional share acknowledgement.
-//! * [`printer`]: any message on one line, for people and snapshots.
+//! * [`printer`]: any message on one line, or field by field down to its records, for people.
 //!
 //! Nothing here holds state or does I/O. A message is a struct with the fields of all versions;
 //! which of them travel is said when it is read or written. A field that a version lacks has
@@ -64,6 +64,21 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Printing for people
+//!
+//! ```
+//! use ackord_proto::Message;
+//! use ackord_proto::messages::EndTxnRequest;
+//! use ackord_proto::printer::Printer;
+//!
+//! let request = EndTxnRequest { committed: true, ..Default::default() };
+//! let mut lines = Printer::by_lines(None, 1 << 20);
+//! Message::print(&request, 4, &mut lines);
+//! assert!(lines.finish().ends_with("\n  committed: true\n}"));
+//! ```
+//!
+//! Batches are opened down to their records. `ackord decode` prints whole frames that way.
 //!
 //! # Answering ApiVersions
 //!

@@ -48,12 +48,10 @@ pub trait Message: Wire + Print + Clone + PartialEq + fmt::Debug + Default {
     /// Says what is wrong and where; see [`DecodeErrorKind`].
     fn decode(version: i16, r: &mut Reader) -> Result<Self, DecodeError> {
         match Self::layout(version) {
-            Some(layout) => Self::read(r, layout).map_err(|fault| r.error(fault)),
-            None => {
-                let fault = r.fail(DecodeErrorKind::UnknownVersion { version });
-                Err(r.error(fault))
-            }
+            Some(layout) => Self::read(r, layout),
+            None => Err(r.fail(DecodeErrorKind::UnknownVersion { version })),
         }
+        .map_err(|fault| r.error(fault).in_message(Self::NAME))
     }
 
     /// Writes the message.
@@ -154,7 +152,7 @@ pub struct DecodeError {
     pub kind: DecodeErrorKind,
     /// The offset from the start of the frame, in bytes.
     pub at: usize,
-    /// The kind in words.
+    /// The message that was being read, such as `ProduceRequest`; empty outside of messages.
     pub message: &'static str,
     /// The innermost field that was being read; empty outside of fields.
     pub field: &'static str,
@@ -166,25 +164,31 @@ impl DecodeError {
         Self {
             kind,
             at,
-            message: kind.message(),
+            message: "",
             field,
         }
+    }
+
+    /// The same error inside this message.
+    #[must_use]
+    pub const fn in_message(self, message: &'static str) -> Self {
+        Self { message, ..self }
     }
 }
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at byte {}", self.message, self.at)?;
+        write!(f, "{} at byte {}", self.kind.message(), self.at)?;
         match self.kind {
             DecodeErrorKind::Incomplete { needed } => write!(f, ", {needed} more needed")?,
             DecodeErrorKind::UnknownVersion { version } => write!(f, ": {version}")?,
             DecodeErrorKind::UnknownApi { key } => write!(f, ": {key}")?,
             _ => {}
         }
-        if self.field.is_empty() {
-            Ok(())
-        } else {
-            write!(f, ", in {}", self.field)
+        match (self.message, self.field) {
+            ("", "") => Ok(()),
+            ("", name) | (name, "") => write!(f, ", in {name}"),
+            (message, field) => write!(f, ", in {field} of {message}"),
         }
     }
 }

@@ -3,11 +3,11 @@
 use nom::IResult;
 use nom::error::{ErrorKind, ParseError};
 
-/// Something went wrong; whoever runs the parser notes what.
+/// Something went wrong; whoever runs the parser knows what. Stays inside, so that nom does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault;
+pub(crate) struct Slip;
 
-impl<I> ParseError<I> for Fault {
+impl<I> ParseError<I> for Slip {
     fn from_error_kind(_: I, _: ErrorKind) -> Self {
         Self
     }
@@ -18,14 +18,14 @@ impl<I> ParseError<I> for Fault {
 }
 
 /// A parser's result: `Error` where bytes are missing, `Failure` where they are wrong.
-pub(crate) type Parsed<'a, T> = IResult<&'a [u8], T, Fault>;
+pub(crate) type Parsed<'a, T> = IResult<&'a [u8], T, Slip>;
 
 /// The next `N` bytes.
 #[inline]
 pub(crate) fn chunk<const N: usize>(input: &[u8]) -> Parsed<'_, [u8; N]> {
     match input.split_first_chunk::<N>() {
         Some((head, rest)) => Ok((rest, *head)),
-        None => Err(nom::Err::Error(Fault)),
+        None => Err(nom::Err::Error(Slip)),
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn unsigned_varint(input: &[u8]) -> Parsed<'_, u32> {
             return Ok((rest, value));
         }
     }
-    Err(nom::Err::Failure(Fault))
+    Err(nom::Err::Failure(Slip))
 }
 
 /// A zigzag varint of up to five bytes, as in records.
@@ -66,7 +66,7 @@ pub(crate) fn varlong(input: &[u8]) -> Parsed<'_, i64> {
             return Ok((rest, (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()));
         }
     }
-    Err(nom::Err::Failure(Fault))
+    Err(nom::Err::Failure(Slip))
 }
 
 /// The bytes of an unsigned varint, and how many of them count.
@@ -104,16 +104,16 @@ mod tests {
                 if let Ok(small) = i32::try_from(value) {
                     assert_eq!(varint(&buffer[..length]), Ok((&[][..], small)), "{value}");
                 }
-                assert_eq!(varlong(&buffer[..length - 1]), Err(nom::Err::Error(Fault)));
+                assert_eq!(varlong(&buffer[..length - 1]), Err(nom::Err::Error(Slip)));
             }
         }
     }
 
     #[test]
     fn endless_varints_are_refused() {
-        assert_eq!(unsigned_varint(&[0x80; 5]), Err(nom::Err::Failure(Fault)));
-        assert_eq!(varlong(&[0xff; 10]), Err(nom::Err::Failure(Fault)));
-        assert_eq!(unsigned_varint(&[0x80; 4]), Err(nom::Err::Error(Fault)));
+        assert_eq!(unsigned_varint(&[0x80; 5]), Err(nom::Err::Failure(Slip)));
+        assert_eq!(varlong(&[0xff; 10]), Err(nom::Err::Failure(Slip)));
+        assert_eq!(unsigned_varint(&[0x80; 4]), Err(nom::Err::Error(Slip)));
         assert_eq!(unsigned_varint(&[0x81, 0x80, 0]), Ok((&[][..], 1)));
     }
 }

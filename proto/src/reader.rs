@@ -6,8 +6,7 @@
 use bytes::Bytes;
 
 use crate::message::{DecodeError, DecodeErrorKind};
-pub use crate::parse::Fault;
-use crate::parse::{self, Parsed};
+use crate::parse::{self, Parsed, Slip};
 use crate::tags::UnknownTags;
 use crate::wire::Layout;
 
@@ -17,6 +16,11 @@ pub const MAX_ARRAY_ELEMENTS: usize = 1_000_000;
 pub const MAX_TAGGED_FIELDS: usize = 10_000;
 /// Longer strings are refused, in every version, in bytes.
 pub const MAX_STRING: usize = 32_767;
+
+/// Something is wrong; the reader has noted what. Without a size, so that the good path carries
+/// nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault;
 
 /// Reads one frame from front to back.
 #[derive(Clone, Debug)]
@@ -56,6 +60,18 @@ impl Reader {
     #[inline]
     fn rest(&self) -> &[u8] {
         self.frame.get(self.at..).unwrap_or_default()
+    }
+
+    /// The next `N` bytes, if so many are left; they stay unread.
+    #[inline]
+    pub(crate) fn peek<const N: usize>(&self) -> Option<&[u8; N]> {
+        self.rest().first_chunk()
+    }
+
+    /// Passes over bytes that were peeked at.
+    #[inline]
+    pub(crate) fn advance(&mut self, n: usize) {
+        self.at += n;
     }
 
     /// Notes what is wrong at this place.
@@ -99,8 +115,8 @@ impl Reader {
                 self.at += before - rest.len();
                 return Ok(value);
             }
-            Err(nom::Err::Failure(Fault)) => DecodeErrorKind::VarintOverflow,
-            Err(nom::Err::Error(Fault) | nom::Err::Incomplete(_)) => DecodeErrorKind::Incomplete {
+            Err(nom::Err::Failure(Slip)) => DecodeErrorKind::VarintOverflow,
+            Err(nom::Err::Error(Slip) | nom::Err::Incomplete(_)) => DecodeErrorKind::Incomplete {
                 needed: size.saturating_sub(before).max(1),
             },
         };

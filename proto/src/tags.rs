@@ -79,12 +79,20 @@ impl UnknownTags {
 ///
 /// # Errors
 /// `FieldNotInVersion` where there are some and the version has no place for them.
+#[inline]
 pub fn write_unknown<S: Sink>(s: &mut S, tags: &UnknownTags, v: Layout) -> Result<(), EncodeError> {
+    if tags.is_empty() {
+        write_none(s, v);
+        return Ok(());
+    }
+    write_some(s, tags, v)
+}
+
+#[cold]
+fn write_some<S: Sink>(s: &mut S, tags: &UnknownTags, v: Layout) -> Result<(), EncodeError> {
     if v.flexible {
         write_tag_count(s, tags.len());
         tags.write_range(s, ..);
-        Ok(())
-    } else if tags.is_empty() {
         Ok(())
     } else {
         Err(EncodeError::field_not_in_version("unknown_tags", v))
@@ -92,9 +100,10 @@ pub fn write_unknown<S: Sink>(s: &mut S, tags: &UnknownTags, v: Layout) -> Resul
 }
 
 /// For the derive: the section of a struct that has no tagged fields at all.
+#[inline]
 pub fn write_none<S: Sink>(s: &mut S, v: Layout) {
     if v.flexible {
-        write_tag_count(s, 0);
+        s.put(&[0]);
     }
 }
 

@@ -227,10 +227,22 @@ impl<'a, const N: usize> Run<'a, N> {
         }
     }
 
+    /// Takes back the last bytes.
+    #[inline]
+    pub fn take_back(&mut self, count: usize) {
+        self.len = self.len.saturating_sub(count);
+    }
+
     /// Appends a zigzag varint.
     #[inline]
     pub fn add_varint(&mut self, value: i64) {
         let mut raw = zigzag(value);
+        // Most of them take one byte or two.
+        match raw {
+            0..0x80 => return self.add([raw as u8]),
+            0x80..0x4000 => return self.add([raw as u8 | 0x80, (raw >> 7) as u8]),
+            _ => {}
+        }
         while let Some(slot) = self.bytes.get_mut(self.len) {
             self.len += 1;
             *slot = (raw & 0x7f) as u8;
@@ -250,9 +262,6 @@ impl<'a, const N: usize> Run<'a, N> {
         }
     }
 }
-
-/// How many elements of an array of numbers are written in one step.
-const STEP: usize = 8;
 
 macro_rules! fixed_size {
     ($($ty:ty: $read:expr, $write:expr;)*) => {$(
@@ -279,15 +288,7 @@ macro_rules! fixed_size {
             }
 
             fn write_many<S: Sink>(list: &[Self], s: &mut S, _: Layout) -> Result<(), EncodeError> {
-                const SIZE: usize = STEP * size_of::<$ty>();
-                let (steps, rest) = list.as_chunks::<STEP>();
-                for step in steps {
-                    s.put_run::<SIZE>(|run| {
-                        step.iter().for_each(|value| run.add($write(*value)));
-                        Ok(())
-                    })?;
-                }
-                rest.iter().for_each(|value| s.put(&$write(*value)));
+                s.put_each(list.len(), list.iter().map(|value| $write(*value)));
                 Ok(())
             }
         }
@@ -476,7 +477,9 @@ impl<T: Wire> Nullable for Vec<T> {
         s: &mut S,
         v: Layout,
     ) -> Result<(), EncodeError> {
+        let list = this.map_or(&[][..], Self::as_slice);
+        s.expect(list.len().saturating_mul(T::min_size(v)).saturating_add(5));
         write_length(s, this.map(Self::len), v)?;
-        T::write_many(this.map_or(&[], Self::as_slice), s, v)
+        T::write_many(list, s, v)
     }
 }

@@ -3,6 +3,7 @@
 //! Small things go into a buffer; payloads of 512 bytes and more are pushed by reference, so
 //! that a record batch travels from the log to the socket without a copy.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -31,6 +32,12 @@ pub trait Sink {
         &mut self,
         fill: impl FnOnce(&mut Run<'_, N>) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError>;
+
+    /// Appends so many values of `M` bytes each.
+    fn put_each<const M: usize>(&mut self, count: usize, values: impl Iterator<Item = [u8; M]>);
+
+    /// Says that at least so many bytes follow.
+    fn expect(&mut self, bytes: usize);
 
     /// Appends these bytes, by reference where they are long.
     fn put_bytes(&mut self, bytes: &Bytes);
@@ -90,6 +97,14 @@ impl Sink for Counter {
         result
     }
 
+    #[inline]
+    fn put_each<const M: usize>(&mut self, count: usize, _: impl Iterator<Item = [u8; M]>) {
+        self.copied += count * M;
+    }
+
+    #[inline]
+    fn expect(&mut self, _: usize) {}
+
     fn put_bytes(&mut self, bytes: &Bytes) {
         if bytes.len() < SHARE_FROM {
             self.copied += bytes.len();
@@ -107,7 +122,10 @@ impl Sink for Counter {
 /// Collects chunks: one buffer for what is copied, and the payloads that stand between.
 #[derive(Debug, Default)]
 pub struct Writer {
-    copied: Vec<u8>,
+    /// What is copied, and room behind it: so a write is one comparison and a copy.
+    room: Vec<u8>,
+    /// How many bytes of the room are written.
+    at: usize,
     /// Payloads and how many copied bytes stand before each.
     shared: Vec<(usize, Bytes)>,
     shared_size: usize,
@@ -122,14 +140,14 @@ impl Writer {
     /// A writer with room for this many copied bytes.
     pub fn with_capacity(copied: usize) -> Self {
         Self {
-            copied: Vec::with_capacity(copied),
+            room: vec![0; copied],
             ..Self::default()
         }
     }
 
     /// The number of bytes written so far.
     pub fn len(&self) -> usize {
-        self.copied.len() + self.shared_size
+        self.at + self.shared_size
     }
 
     /// Whether nothing has been written.
@@ -138,8 +156,9 @@ impl Writer {
     }
 
     /// The chunks, in order; none of them empty.
-    pub fn into_chunks(self) -> Vec<Bytes> {
-        let copied = Bytes::from(self.copied);
+    pub fn into_chunks(mut self) -> Vec<Bytes> {
+        self.room.truncate(self.at);
+        let copied = Bytes::from(self.room);
         let mut chunks = Vec::with_capacity(2 * self.shared.len() + 1);
         let mut from = 0;
         for (to, payload) in self.shared {
@@ -159,9 +178,10 @@ impl Writer {
     }
 
     /// Everything in one piece.
-    pub fn into_bytes(self) -> Bytes {
+    pub fn into_bytes(mut self) -> Bytes {
         if self.shared.is_empty() {
-            return Bytes::from(self.copied);
+            self.room.truncate(self.at);
+            return Bytes::from(self.room);
         }
         Records::from(self.into_chunks()).to_bytes()
     }
@@ -176,27 +196,46 @@ impl Writer {
     /// The chunks of a frame, its size in front.
     pub(crate) fn into_frame(mut self) -> Vec<Bytes> {
         let size = encode_size(self.len().saturating_sub(4));
-        if let Some(slot) = self.copied.first_chunk_mut() {
+        if let Some(slot) = self.room.first_chunk_mut() {
             *slot = size;
         }
         self.into_chunks()
     }
 }
 
-/// Grows in larger steps than a list does by itself, since most messages grow anyway.
-#[cold]
-#[inline(never)]
-fn grow(copied: &mut Vec<u8>, more: usize) {
-    copied.reserve(more.max(copied.capacity().saturating_mul(3)));
+impl Writer {
+    /// Makes room for so many bytes: at least twice the room that was.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize) {
+        let room = self.room.len();
+        let more = more.max(room).max(FRAME_START);
+        self.room.resize(room.saturating_add(more), 0);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_grown(&mut self, bytes: &[u8]) {
+        self.grow(bytes.len());
+        let end = self.at + bytes.len();
+        if let Some(room) = self.room.get_mut(self.at..end) {
+            room.copy_from_slice(bytes);
+            self.at = end;
+        }
+    }
 }
 
 impl Sink for Writer {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
-        if self.copied.capacity() - self.copied.len() < bytes.len() {
-            grow(&mut self.copied, bytes.len());
+        let end = self.at + bytes.len();
+        match self.room.get_mut(self.at..end) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.at = end;
+            }
+            None => self.put_grown(bytes),
         }
-        self.copied.extend_from_slice(bytes);
     }
 
     #[inline]
@@ -204,16 +243,41 @@ impl Sink for Writer {
         &mut self,
         fill: impl FnOnce(&mut Run<'_, N>) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError> {
-        let start = self.copied.len();
-        self.put(&[0; N]);
-        let Some(room) = self.copied.last_chunk_mut() else {
+        if self.room.len() - self.at < N {
+            self.grow(N);
+        }
+        let room = self.room.get_mut(self.at..);
+        let Some(room) = room.and_then(|room| room.first_chunk_mut()) else {
             return Ok(());
         };
         let mut run = Run::new(room);
         let result = fill(&mut run);
-        let end = start + run.len();
-        self.copied.truncate(end);
+        self.at += run.len();
         result
+    }
+
+    #[inline]
+    fn put_each<const M: usize>(&mut self, count: usize, values: impl Iterator<Item = [u8; M]>) {
+        let size = count * M;
+        if self.room.len() - self.at < size {
+            self.grow(size);
+        }
+        let Some(room) = self.room.get_mut(self.at..self.at + size) else {
+            return;
+        };
+        let (slots, _) = room.as_chunks_mut();
+        slots
+            .iter_mut()
+            .zip(values)
+            .for_each(|(slot, value)| *slot = value);
+        self.at += size;
+    }
+
+    #[inline]
+    fn expect(&mut self, bytes: usize) {
+        if self.room.len() - self.at < bytes {
+            self.grow(bytes);
+        }
     }
 
     fn put_bytes(&mut self, bytes: &Bytes) {
@@ -221,7 +285,7 @@ impl Sink for Writer {
             self.put(bytes);
         } else {
             self.shared_size += bytes.len();
-            self.shared.push((self.copied.len(), bytes.clone()));
+            self.shared.push((self.at, bytes.clone()));
         }
     }
 }

@@ -120,7 +120,8 @@ fn an_error_says_where() {
     let error = decode::<EndTxnRequest>(0, bytes.slice(..9)).unwrap_err();
     assert_eq!(error.kind, DecodeErrorKind::Incomplete { needed: 3 });
     assert_eq!((error.at, error.field), (4, "producer_id"));
-    let text = "the bytes end too early at byte 4, 3 more needed, in producer_id";
+    assert_eq!(error.message, "EndTxnRequest");
+    let text = "the bytes end too early at byte 4, 3 more needed, in producer_id of EndTxnRequest";
     assert_eq!(error.to_string(), text);
 
     // The innermost field is named: a partition count inside a topic.
@@ -439,4 +440,37 @@ fn records_of_another_type_or_time_are_told_apart() {
     let other = ShareGroupStateRecord::decode(&Bytes::from_static(&[0, 9]), None);
     assert_eq!(other, Ok(ShareGroupStateRecord::Other { record_type: 9 }));
     assert!(record_type(&Bytes::from_static(&[0])).is_err());
+}
+
+#[test]
+fn messages_print_field_by_field_down_to_their_records() {
+    use ackord_proto::printer::Printer;
+    use ackord_proto::records::{BatchBuilder, Compression};
+
+    let mut builder = BatchBuilder::new(0);
+    let headers: [(&[u8], Option<&[u8]>); 2] = [(b"h", Some(b"\x01")), (b"i", None)];
+    builder.push_with_headers(7, None, Some("h\u{fc}".as_bytes()), &headers);
+    let request = produce(builder.build_compressed(Compression::Gzip).unwrap());
+    let text = |limit| {
+        let mut lines = Printer::by_lines(None, limit);
+        Message::print(&request, 9, &mut lines);
+        let fault = lines.fault().map(str::to_owned);
+        (lines.finish(), fault)
+    };
+    let (lines, fault) = text(1 << 10);
+    assert_eq!(fault, None);
+    for part in [
+        "{\n  transactional_id: null\n",
+        "attributes: 1 (gzip)\n",
+        "key: null\n",
+        "value: \"h\u{fc}\"\n",
+        "headers: [\"h\": 0x01, \"i\": null]\n",
+    ] {
+        assert!(lines.contains(part), "{part} in {lines}");
+    }
+    // What a bomb unpacks to is bounded, over all batches.
+    let (lines, fault) = text(5);
+    let sentence = "more than 5 bytes of records in one batch";
+    assert_eq!(fault.as_deref(), Some(sentence));
+    assert!(lines.contains(&format!("records: <{sentence}>")), "{lines}");
 }

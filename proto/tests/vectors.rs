@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 
 use ackord_proto::Writer;
 use ackord_proto::api::{ApiKey, Body, Request, Response};
+use ackord_proto::embedded;
+use ackord_proto::frame::FrameBuffer;
+use ackord_proto::printer::Printer;
 use ackord_proto::reader::Reader;
+use ackord_proto::records::print::of_internal_topic;
 use ackord_proto::records::{BatchIter, RecordIter, validate_for_append};
 use bytes::Bytes;
 use flate2::read::GzDecoder;
@@ -181,10 +185,70 @@ fn places(length: usize) -> impl Iterator<Item = usize> {
 #[test]
 fn a_truncated_body_is_refused_wherever_it_is_cut() {
     for vector in Vector::all() {
-        for end in places(vector.bytes.len()) {
+        for end in 0..vector.bytes.len() {
             let cut = vector.bytes.slice(..end);
             assert!(!vector.decodes(cut), "{} cut to {end} bytes", vector.title);
         }
+    }
+}
+
+/// Checks that whatever is cut off is missed.
+fn every_cut(title: &str, bytes: &Bytes, refused: impl Fn(&Bytes) -> bool) {
+    for end in 0..bytes.len() {
+        let cut = bytes.slice(..end);
+        assert!(refused(&cut), "{title} cut to {end} bytes");
+    }
+}
+
+#[test]
+fn what_is_no_body_is_refused_wherever_it_is_cut_too() {
+    for line in table("coordinator-records").lines().skip(1) {
+        let cells: Vec<_> = line.split('\t').collect();
+        let print = of_internal_topic(cells[0]).expect("an internal topic");
+        let refused = |key: &Bytes, value: Option<&Bytes>| {
+            print(key, value, &mut Printer::default()).is_err()
+        };
+        let key = unhex(cells[5]);
+        every_cut(cells[4], &key, |cut| refused(cut, None));
+        if cells[6] != "null" {
+            every_cut(cells[4], &unhex(cells[6]), |cut| refused(&key, Some(cut)));
+        }
+    }
+    for line in table("embedded").lines().skip(1) {
+        let cells: Vec<_> = line.split('\t').collect();
+        let bytes = unhex(cells[3]);
+        every_cut(line, &bytes, |cut| match cells[0] {
+            "ConsumerProtocolSubscription" => {
+                embedded::decode::<embedded::ConsumerProtocolSubscription>(cut).is_err()
+            }
+            "ConsumerProtocolAssignment" => {
+                embedded::decode::<embedded::ConsumerProtocolAssignment>(cut).is_err()
+            }
+            "DefaultPrincipalData" => {
+                embedded::decode::<embedded::DefaultPrincipalData>(cut).is_err()
+            }
+            "AbortedTxn" => embedded::decode::<embedded::AbortedTxn>(cut).is_err(),
+            "EndTxnMarker" => embedded::decode::<embedded::EndTxnMarker>(cut).is_err(),
+            _ => embedded::decode::<embedded::ControlRecordTypeSchema>(cut).is_err(),
+        });
+    }
+    for line in table("batches").lines().skip(1) {
+        let cells: Vec<_> = line.split('\t').collect();
+        let bytes = unhex(cells[1]);
+        for end in places(bytes.len()) {
+            let cut = bytes.slice(..end);
+            assert!(validate_for_append(&cut).is_err(), "{}", cells[0]);
+            assert!(RecordIter::new(&cut).is_err(), "{}", cells[0]);
+        }
+    }
+    for line in table("frames").lines().skip(1) {
+        let cells: Vec<_> = line.split('\t').collect();
+        let bytes = unhex(cells[8]);
+        every_cut(cells[0], &bytes, |cut| {
+            let mut stream = FrameBuffer::new(1 << 20);
+            stream.push(cut.clone());
+            stream.next_frame() == Ok(None)
+        });
     }
 }
 

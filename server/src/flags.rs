@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::address::Address;
+use crate::decode::DecodeFlags;
 use crate::logging::Level;
 
 /// A Kafka-compatible broker whose share groups acknowledge inside transactions.
@@ -24,6 +25,8 @@ pub struct Cli {
 pub enum Command {
     /// Run the broker (the default)
     Serve(ServeFlags),
+    /// Print a frame, record batches or a golden vector from standard input, field by field
+    Decode(DecodeFlags),
 }
 
 /// Flags of the broker. A flag counts more than `--set`, that more than the file.
@@ -65,12 +68,9 @@ pub enum Durability {
 }
 
 impl Cli {
-    /// The flags of the broker, wherever they stand.
-    pub fn into_serve(self) -> ServeFlags {
-        match self.command {
-            Some(Command::Serve(flags)) => flags,
-            None => self.serve,
-        }
+    /// The command, also where nothing names it.
+    pub fn into_command(self) -> Command {
+        self.command.unwrap_or(Command::Serve(self.serve))
     }
 }
 
@@ -88,7 +88,11 @@ mod tests {
     use super::*;
 
     fn flags(args: &[&str]) -> Result<ServeFlags, clap::Error> {
-        Cli::try_parse_from(std::iter::once(&"ackord").chain(args)).map(Cli::into_serve)
+        let cli = Cli::try_parse_from(std::iter::once(&"ackord").chain(args))?;
+        match cli.into_command() {
+            Command::Serve(flags) => Ok(flags),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -134,6 +138,8 @@ mod tests {
             &["--unknown"],
             &["dance"],
             &["--listen", "a:1", "serve"],
+            &["decode", "--response", "3"],
+            &["decode", "--request", "--response", "3", "1"],
         ] {
             assert_eq!(flags(args).unwrap_err().exit_code(), 2, "{args:?}");
         }

@@ -11,14 +11,15 @@ use ackord_coord_core::adapter::Core;
 
 use crate::address::Address;
 use crate::admin;
-use crate::flags::Cli;
+use crate::decode;
+use crate::flags::{Cli, Command};
 use crate::host::Host;
 use crate::logging::{Level, Logger};
 use crate::settings::Settings;
 use crate::signals::Stops;
 use crate::start::{StartError, Startup, seed};
 
-/// Runs a server: `make` gives the core, `serve` accepts and serves connections on the runtime of
+/// Runs a server, or what else the command line asks for: `make` gives the core, `serve` accepts and serves connections on the runtime of
 /// the adapter until [`Host::finished`]. Bad flags end the process with 2; what hinders the start
 /// is a sentence on standard error and 1.
 pub fn run<C: Core + Send + 'static>(
@@ -27,7 +28,10 @@ pub fn run<C: Core + Send + 'static>(
     serve: impl FnOnce(TcpListener, Host) -> io::Result<()>,
 ) -> ExitCode {
     let flags = match Cli::try_parse_from(args) {
-        Ok(cli) => cli.into_serve(),
+        Ok(cli) => match cli.into_command() {
+            Command::Serve(flags) => flags,
+            Command::Decode(flags) => return decode::run(&flags),
+        },
         Err(error) => error.exit(),
     };
     let settings = match Settings::from_flags(flags) {

@@ -62,7 +62,8 @@ impl RawRequestHeader {
     /// # Errors
     /// `UnknownVersion` for other versions; else what is wrong with the bytes.
     pub fn decode(header_version: i16, r: &mut Reader) -> Result<Self, DecodeError> {
-        Self::read(r, |_, _, _| Ok(header_version)).map_err(|fault| r.error(fault))
+        Self::read(r, |_, _, _| Ok(header_version))
+            .map_err(|fault| r.error(fault).in_message("RequestHeader"))
     }
 
     /// Reads a header whose own version follows from key and version of the API.
@@ -205,7 +206,7 @@ impl ResponseHeader {
     /// # Errors
     /// `UnknownVersion` for other versions; else what is wrong with the bytes.
     pub fn decode_version(header_version: i16, r: &mut Reader) -> Result<Self, DecodeError> {
-        Self::read(header_version, r).map_err(|fault| r.error(fault))
+        Self::read(header_version, r).map_err(|fault| r.error(fault).in_message("ResponseHeader"))
     }
 
     fn read(header_version: i16, r: &mut Reader) -> Result<Self, Fault> {

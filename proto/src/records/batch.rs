@@ -6,7 +6,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use nom::Parser;
 use nom::number::complete::{be_i8, be_i16, be_i32, be_i64, be_u32};
 
-use crate::parse::Fault;
+use crate::parse::Slip;
 use crate::records::{RecordsError, crc32c};
 
 /// The size of the header, in bytes; records follow.
@@ -125,7 +125,7 @@ impl BatchHeader {
         }
         let start = (be_i64, be_i32, be_i32, be_i8, be_u32, be_i16, be_i32);
         let end = (be_i64, be_i64, be_i64, be_i16, be_i32, be_i32);
-        let parsed: Result<_, nom::Err<Fault>> = (start, end).parse(bytes);
+        let parsed: Result<_, nom::Err<Slip>> = (start, end).parse(bytes);
         let (_, (start, end)) = parsed.map_err(|_| RecordsError::Truncated)?;
         let (base_offset, batch_length, partition_leader_epoch, magic, crc, attributes, delta) =
             start;

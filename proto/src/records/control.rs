@@ -4,7 +4,7 @@ use bytes::Bytes;
 use nom::Parser;
 use nom::number::complete::{be_i16, be_i32};
 
-use crate::parse::Fault;
+use crate::parse::Slip;
 use crate::records::{Record, RecordIter, RecordsError};
 
 /// What a control record says.
@@ -61,7 +61,7 @@ impl ControlRecord {
     pub fn decode(record: &Record) -> Result<Self, RecordsError> {
         let bad = RecordsError::BadRecord("a control record is damaged");
         let two = |bytes: &Option<Bytes>| -> Option<(i16, i16)> {
-            let parsed: Result<_, nom::Err<Fault>> = (be_i16, be_i16).parse(bytes.as_deref()?);
+            let parsed: Result<_, nom::Err<Slip>> = (be_i16, be_i16).parse(bytes.as_deref()?);
             parsed.ok().map(|(_, numbers)| numbers)
         };
         let (_version, id) = two(&record.key).ok_or(bad)?;
@@ -73,7 +73,7 @@ impl ControlRecord {
             });
         }
         let value = record.value.as_deref().unwrap_or_default();
-        let parsed: Result<_, nom::Err<Fault>> = (be_i16, be_i32).parse(value);
+        let parsed: Result<_, nom::Err<Slip>> = (be_i16, be_i32).parse(value);
         let (_, (_version, coordinator_epoch)) = parsed.map_err(|_| bad)?;
         Ok(Self {
             control_type,

@@ -2,7 +2,7 @@
 //!
 //! [`batch`] has the header and the walk over batches, [`record`] the records inside,
 //! [`builder`] makes batches, [`control`] reads markers, [`validate`] is what a broker checks
-//! before it appends, [`compression`] has the codecs.
+//! before it appends, [`compression`] has the codecs, [`print`] opens batches for people.
 
 pub mod batch;
 pub mod builder;
@@ -10,6 +10,7 @@ pub mod compression;
 pub mod control;
 mod crc;
 mod error;
+pub mod print;
 pub mod record;
 pub mod validate;
 

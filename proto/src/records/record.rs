@@ -70,11 +70,11 @@ fn nullable_bytes(input: &[u8]) -> Parsed<'_, Option<&[u8]>> {
         Ok(length) => {
             let (bytes, rest) = rest
                 .split_at_checked(length)
-                .ok_or(nom::Err::Error(crate::parse::Fault))?;
+                .ok_or(nom::Err::Error(crate::parse::Slip))?;
             Ok((rest, Some(bytes)))
         }
         Err(_) if length == -1 => Ok((rest, None)),
-        Err(_) => Err(nom::Err::Failure(crate::parse::Fault)),
+        Err(_) => Err(nom::Err::Failure(crate::parse::Slip)),
     }
 }
 
@@ -82,7 +82,7 @@ type HeaderParts<'a> = (&'a [u8], Option<&'a [u8]>);
 
 fn header(input: &[u8]) -> Parsed<'_, HeaderParts<'_>> {
     let (rest, key) = nullable_bytes(input)?;
-    let key = key.ok_or(nom::Err::Failure(crate::parse::Fault))?;
+    let key = key.ok_or(nom::Err::Failure(crate::parse::Slip))?;
     let (rest, value) = nullable_bytes(rest)?;
     Ok((rest, (key, value)))
 }
@@ -232,6 +232,11 @@ impl RecordIter {
     /// The header of the batch.
     pub fn header(&self) -> &BatchHeader {
         &self.walk.header
+    }
+
+    /// The size of all records of the batch, unpacked, in bytes.
+    pub fn size(&self) -> usize {
+        self.records.len()
     }
 
     /// The next record, borrowed: the same walk as that of the iterator, but cheaper where

@@ -34,6 +34,8 @@ pub(super) mod share_start;
 mod tests_admin;
 #[cfg(test)]
 mod tests_groups;
+#[cfg(test)]
+mod tests_produce;
 mod topic_creation;
 pub(super) mod txn_share_acknowledge;
 mod write_txn_markers;

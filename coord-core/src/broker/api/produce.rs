@@ -9,7 +9,7 @@ use ackord_proto::messages::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, ProduceRequest, ProduceResponse,
     add_partitions_to_txn as add, produce as message,
 };
-use ackord_proto::records::BatchHeader;
+use ackord_proto::records::{BatchHeader, Compression};
 use ackord_proto::str::Str;
 use bytes::Bytes;
 
@@ -21,6 +21,8 @@ use crate::log::{AppendError, Produced, TxnCheck};
 
 /// First version whose producers have the broker add partitions to the transaction (KIP-890).
 const ADDS_PARTITIONS: i16 = 12;
+/// First version whose producers may use zstd (KIP-110).
+const KNOWS_ZSTD: i16 = 7;
 /// First version that knows TRANSACTION_ABORTABLE.
 const KNOWS_ABORTABLE: i16 = 11;
 
@@ -139,6 +141,15 @@ impl Broker {
                 ));
             }
         };
+        // Before anything else of the batch, its checksum too. Fetch is not restricted: Kafka sends
+        // zstd in every version since 4.0.
+        if version < KNOWS_ZSTD && header.compression() == Compression::Zstd {
+            let message = "zstd needs version 7 of Produce";
+            return Some(Outcome::refused(
+                ErrorCode::UNSUPPORTED_COMPRESSION_TYPE,
+                message,
+            ));
+        }
         if !header.is_transactional() {
             return self.append_produced(slot, place, log, &batch, TxnCheck::Unverified);
         }

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ackord_client_core::client::{Admin, Fetcher};
-use ackord_client_core::{AdminConfig, ClientError, FetcherConfig, ItemResult, NewTopic};
+use ackord_client_core::{
+    AdminConfig, ClientError, FetchedRecord, FetcherConfig, ItemResult, NewTopic,
+};
+use ackord_conformance::dead_letter;
 use ackord_conformance::script::{Expected, Pairs, TopicPartition};
 use ackord_proto::uuid::Uuid;
 
@@ -56,10 +59,8 @@ impl<R: Entered> ClientArm<R> {
                 // A poll without records lasts its time; what it has learned is told all the same.
                 let fetched = fetcher.poll(EMPTY_POLL).await?;
                 for record in fetched.records {
-                    let value = record.value.unwrap_or_default();
-                    let value = String::from_utf8_lossy(&value).into_owned();
                     let key = named(&record.topic, record.partition);
-                    got.entry(key).or_default().push(value);
+                    got.entry(key).or_default().push(text(&record));
                 }
                 for own in fetched.progress {
                     if own.next_offset >= own.last_stable_offset {
@@ -104,6 +105,12 @@ impl<R: Entered> ClientArm<R> {
         })
         .map(|topic| topic.id)
     }
+}
+
+fn text(record: &FetchedRecord) -> String {
+    let value = record.value.as_deref();
+    dead_letter::text(value, &record.headers)
+        .unwrap_or_else(|| String::from_utf8_lossy(value.unwrap_or_default()).into_owned())
 }
 
 /// The first item that was refused.

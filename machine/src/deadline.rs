@@ -30,9 +30,11 @@ pub enum DeadlineReason {
     Expiry,
     /// A waiting Fetch or ShareFetch is answered with what there is.
     FetchWait,
+    /// Members of a group have not joined, or not asked for their assignment, in time.
+    Rebalance,
     /// A request to another machine was not answered and is sent again.
     Retry,
-    /// A member of a share group has not sent a heartbeat.
+    /// A member of a group has not sent a heartbeat.
     MemberSession,
     /// An ongoing transaction is aborted (`transaction.timeout.ms`).
     TransactionTimeout,

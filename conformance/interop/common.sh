@@ -46,6 +46,7 @@ tool() {
         kafka-configs) class=ConfigCommand ;;
         kafka-console-producer) class=ConsoleProducer ;;
         kafka-console-consumer) class=consumer.ConsoleConsumer ;;
+        kafka-consumer-groups) class=consumer.group.ConsumerGroupCommand ;;
         kafka-console-share-consumer) class=consumer.ConsoleShareConsumer ;;
         *) echo "no such tool: $1" >&2; return 2 ;;
     esac

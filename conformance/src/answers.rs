@@ -20,7 +20,7 @@ pub(crate) struct Codes {
 }
 
 impl Codes {
-    fn top(code: ErrorCode) -> Self {
+    pub(crate) fn top(code: ErrorCode) -> Self {
         Codes {
             top: Some(code),
             parts: Vec::new(),
@@ -173,11 +173,11 @@ impl Clients {
                     )
                 })
             }
-            _ => Codes::default(),
+            other => self.consumer_codes(other),
         }
     }
 
-    fn named<'a, T>(
+    pub(crate) fn named<'a, T>(
         &self,
         top: Option<ErrorCode>,
         topics: &'a [T],
@@ -248,6 +248,12 @@ impl Clients {
                     && parts.iter().all(|(own, _)| there(own))
             }
             Expected::Success => codes.is_success(),
+            Expected::Assigned(_) | Expected::Joined { .. } | Expected::Offsets(_) => {
+                if codes.is_success() {
+                    return self.compare_group(expected, response);
+                }
+                false
+            }
             Expected::Acquired(_) | Expected::Nothing | Expected::Values(_) => {
                 if codes.is_success() {
                     return self.compare_records(expected, request, response);

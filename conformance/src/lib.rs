@@ -15,6 +15,7 @@ mod answers;
 pub mod arm;
 mod client;
 pub mod client_speech;
+pub mod consumer_groups;
 pub mod core_arm;
 pub mod core_view;
 pub mod faults;

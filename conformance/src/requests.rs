@@ -39,6 +39,7 @@ impl Clients {
             return Ok(request);
         }
         match verb {
+            Verb::Consumer(verb) => Ok(self.consumer_request(client, verb)),
             Verb::DeleteState { group, partition } => {
                 Ok((self.delete_state(group, partition).into(), 0))
             }

@@ -245,24 +245,7 @@ impl Clients {
                 };
                 (request.into(), 3)
             }
-            ConsumerVerb::Commit {
-                group,
-                offsets,
-                simple,
-                generation,
-            } => {
-                let member = (!simple).then_some(own).unwrap_or_default();
-                let known = if *simple { -1 } else { member.generation };
-                let request = OffsetCommitRequest {
-                    group_id: self.wire(group).into(),
-                    generation_id_or_member_epoch: generation.unwrap_or(known),
-                    member_id: member.member_id,
-                    group_instance_id: member.instance,
-                    topics: self.committed_topics(offsets),
-                    ..Default::default()
-                };
-                (request.into(), 9)
-            }
+            ConsumerVerb::Commit { .. } => self.commit_offsets(client, verb),
             ConsumerVerb::FetchOffsets {
                 group,
                 partitions,
@@ -310,32 +293,66 @@ impl Clients {
                 };
                 (request.into(), 5)
             }
-            ConsumerVerb::Sync {
-                assignments,
-                generation,
-            } => {
-                let assigned = assignments.iter().map(|(name, text)| {
-                    let member = &self.by_name.get(name).cloned().unwrap_or_default().consumer;
-                    SyncGroupRequestAssignment {
-                        member_id: member.member_id.clone(),
-                        assignment: text.clone().into_bytes().into(),
-                        ..Default::default()
-                    }
-                });
-                let request = SyncGroupRequest {
-                    group_id: own.group.into(),
-                    generation_id: generation.unwrap_or(own.generation),
-                    member_id: own.member_id,
-                    group_instance_id: own.instance,
-                    protocol_type: Some("consumer".into()),
-                    protocol_name: own.protocol.or(Some(Str::EMPTY)),
-                    assignments: assigned.collect(),
-                    ..Default::default()
-                };
-                (request.into(), 5)
-            }
+            ConsumerVerb::Sync { .. } => self.sync_group(client, verb),
             ConsumerVerb::TxnOffsets { .. } => self.txn_offsets(client, verb),
         }
+    }
+
+    fn commit_offsets(&mut self, client: &str, verb: &ConsumerVerb) -> Versioned {
+        let ConsumerVerb::Commit {
+            group,
+            offsets,
+            simple,
+            generation,
+        } = verb
+        else {
+            return (OffsetCommitRequest::default().into(), 9);
+        };
+        let own = self.client(client).consumer.clone();
+        let nobody = Consumer {
+            generation: -1,
+            ..Default::default()
+        };
+        let member = if *simple { nobody } else { own };
+        let request = OffsetCommitRequest {
+            group_id: self.wire(group).into(),
+            generation_id_or_member_epoch: generation.unwrap_or(member.generation),
+            member_id: member.member_id,
+            group_instance_id: member.instance,
+            topics: self.committed_topics(offsets),
+            ..Default::default()
+        };
+        (request.into(), 9)
+    }
+
+    fn sync_group(&mut self, client: &str, verb: &ConsumerVerb) -> Versioned {
+        let ConsumerVerb::Sync {
+            assignments,
+            generation,
+        } = verb
+        else {
+            return (SyncGroupRequest::default().into(), 5);
+        };
+        let own = self.client(client).consumer.clone();
+        let assigned = assignments.iter().map(|(name, text)| {
+            let member = self.by_name.get(name).map(|client| &client.consumer);
+            SyncGroupRequestAssignment {
+                member_id: member.map_or(Str::EMPTY, |own| own.member_id.clone()),
+                assignment: text.clone().into_bytes().into(),
+                ..Default::default()
+            }
+        });
+        let request = SyncGroupRequest {
+            group_id: own.group.into(),
+            generation_id: generation.unwrap_or(own.generation),
+            member_id: own.member_id,
+            group_instance_id: own.instance,
+            protocol_type: Some("consumer".into()),
+            protocol_name: own.protocol.or(Some(Str::EMPTY)),
+            assignments: assigned.collect(),
+            ..Default::default()
+        };
+        (request.into(), 5)
     }
 
     fn join_group(&mut self, client: &str, verb: &ConsumerVerb) -> Versioned {

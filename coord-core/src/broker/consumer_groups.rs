@@ -167,6 +167,13 @@ impl Broker {
         }
     }
 
+    /// Whether the id is that of a share group. One without members since a restart is known by what
+    /// it has acknowledged.
+    pub(super) fn is_share_group(&self, group: &str) -> bool {
+        self.groups.contains_key(group)
+            || (self.check_not_classic(group).is_ok() && self.share_group_exists(group))
+    }
+
     /// An id belongs to one type of group: GROUP_ID_NOT_FOUND where it is that of a classic one, as
     /// in Kafka.
     pub(super) fn check_not_classic(&self, group: &str) -> Result<(), ErrorCode> {

@@ -106,6 +106,8 @@ pub struct GroupCoordinator {
     /// Groups in which a producer has offsets waiting.
     pub(super) by_producer: BTreeMap<i64, BTreeSet<Str>>,
     pub(super) timers: Timers<Timer>,
+    /// [`Timer::Retention`] runs.
+    pub(super) checks_retention: bool,
     /// Records applied.
     applied: u64,
 }
@@ -119,6 +121,7 @@ impl GroupCoordinator {
             groups: BTreeMap::new(),
             by_producer: BTreeMap::new(),
             timers: Timers::new(),
+            checks_retention: false,
             applied: 0,
         }
     }
@@ -247,7 +250,8 @@ impl GroupCoordinator {
                 self.timers.arm(timer, at);
             }
         }
-        self.arm_retention(now);
+        self.checks_retention = false;
+        self.check_retention(now);
     }
 
     /// Applies records and appends them.

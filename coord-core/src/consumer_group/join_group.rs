@@ -68,7 +68,7 @@ impl GroupCoordinator {
         let new_id = unknown.then(|| self.new_member_id(id, name, ctx.chance));
         if !self.groups.contains_key(id) {
             self.group_mut(id).classic = ClassicGroup::new(ctx.now.wall.as_millis());
-            self.arm_retention(ctx.now);
+            self.check_retention(ctx.now);
         }
         self.turn(ctx.now, id, out, |turn| match new_id {
             Some(new_id) => turn.join_new(joining, new_id),

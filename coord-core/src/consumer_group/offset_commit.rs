@@ -120,7 +120,7 @@ impl GroupCoordinator {
     fn ensure_group(&mut self, now: Now, id: &Str) {
         if !self.groups.contains_key(id) {
             self.group_mut(id).classic = ClassicGroup::new(now.wall.as_millis());
-            self.arm_retention(now);
+            self.check_retention(now);
         }
     }
 

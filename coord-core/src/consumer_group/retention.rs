@@ -24,14 +24,19 @@ enum Since {
 
 impl GroupCoordinator {
     /// Looks for what expired every `offsets.retention.check.interval.ms`, while there is anything.
-    pub(super) fn arm_retention(&mut self, now: Now) {
+    /// Groups that come meanwhile do not put it off.
+    pub(super) fn check_retention(&mut self, now: Now) {
+        if self.groups.is_empty() || self.checks_retention {
+            return;
+        }
         let at = now.mono.plus_millis(self.config.retention_check_ms.max(1));
-        let armed = !self.groups.is_empty();
-        self.timers.set(Timer::Retention, armed.then_some(at));
+        self.timers.arm(Timer::Retention, at);
+        self.checks_retention = true;
     }
 
     /// Deletes expired offsets, and groups that have neither members nor offsets left.
     pub(super) fn expire(&mut self, now: Now, out: &mut Outbox<ClassicReply>) {
+        self.checks_retention = false;
         let now_ms = now.wall.as_millis();
         let mut tombstones = Vec::new();
         let mut unused: Vec<Str> = Vec::new();
@@ -52,7 +57,7 @@ impl GroupCoordinator {
         for id in unused {
             self.drop_group(&id);
         }
-        self.arm_retention(now);
+        self.check_retention(now);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::outbox::Ticket;
 
 impl Broker {
     pub(super) fn join_group(&mut self, slot: u64, request: JoinGroupRequest) {
-        let is_share_group = self.groups.contains_key(&request.group_id);
+        let is_share_group = self.is_share_group(&request.group_id);
         let coordinator = match is_share_group {
             true => Err((ErrorCode::INCONSISTENT_GROUP_PROTOCOL, Str::EMPTY)),
             false => self

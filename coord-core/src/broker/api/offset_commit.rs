@@ -78,7 +78,7 @@ impl Broker {
         retention_ms: i64,
     ) -> (Vec<ErrorCode>, Option<ackord_machine::OpId>) {
         let all = |code| commit.partitions.iter().map(|_| code).collect();
-        if self.groups.contains_key(&commit.group) {
+        if self.is_share_group(&commit.group) {
             return (all(ErrorCode::GROUP_ID_NOT_FOUND), None);
         }
         let partition = match self.coordinator_of_group(&commit.group) {

@@ -179,7 +179,7 @@ impl Broker {
         if request.group_id.is_empty() {
             return Err(ErrorCode::INVALID_GROUP_ID);
         }
-        if self.groups.contains_key(&request.group_id) {
+        if self.is_share_group(&request.group_id) {
             return Err(ErrorCode::GROUP_ID_NOT_FOUND);
         }
         self.ensure_transaction_topic();

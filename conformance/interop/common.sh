@@ -69,6 +69,7 @@ tool() {
         kafka-share-groups) class=consumer.group.ShareGroupCommand ;;
         kafka-share-consumer-perf-test) class=ShareConsumerPerformance ;;
         kafka-verifiable-share-consumer) class=VerifiableShareConsumer ;;
+        kafka-consumer-groups) class=consumer.group.ConsumerGroupCommand ;;
         kafka-console-share-consumer) class=consumer.ConsoleShareConsumer ;;
         *) echo "no such tool: $1" >&2; return 2 ;;
     esac

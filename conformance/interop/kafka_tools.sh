@@ -110,6 +110,16 @@ check_kafka_tools() {
     check share-consumer/rest "$(lines c 1 20)" share_consume shared plain 20
 
     check_share_groups
+    check group-consumer/all "$(lines a 1 200; lines b 1 200; lines c 1 20)" group_consume cg plain 420
+    check consumer-groups/list "cg" tool kafka-consumer-groups --list
+    check consumer-groups/describe "$(group_offsets cg plain 420 420 0)" describe_group cg
+    check consumer-groups/reset "GROUP TOPIC PARTITION NEW-OFFSET
+cg plain 0 400" reset_group cg plain 400
+    check consumer-groups/describe-reset "$(group_offsets cg plain 400 420 20)" describe_group cg
+    check group-consumer/again "$(lines c 1 20)" group_consume cg plain 20
+    check consumer-groups/delete "Deletion of requested consumer groups ('cg') was successful." \
+        tool kafka-consumer-groups --delete --group cg
+    check consumer-groups/list-after-delete "" tool kafka-consumer-groups --list
     check topics/alter "" tool kafka-topics --alter --topic three --partitions 4
     check topics/describe-grown "$(described three 4)" describe three
     check delete-records "$(printf 'partition: plain-0\tlow_watermark: 400')" delete_records plain 400
@@ -124,6 +134,30 @@ delete_records() { # TOPIC OFFSET
     printf '{"partitions":[{"topic":"%s","partition":0,"offset":%d}],"version":1}' "$1" "$2" \
         >"$WORK/delete-records.json"
     tool kafka-delete-records --offset-json-file "$WORK/delete-records.json" | grep '^partition:'
+}
+
+group_consume() { # GROUP TOPIC COUNT
+    tool kafka-console-consumer --group "$1" --topic "$2" --from-beginning \
+        --max-messages "$3" --timeout-ms 30000
+}
+
+# Columns as wide as what is in them; what is no table is left out.
+table() {
+    awk 'NF > 3 && !/no active members/ { $1 = $1; print }'
+}
+
+describe_group() { # GROUP
+    tool kafka-consumer-groups --describe --group "$1" 2>&1 | table
+}
+
+group_offsets() { # GROUP TOPIC CURRENT END LAG
+    echo "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID"
+    echo "$1 $2 0 $3 $4 $5 - - -"
+}
+
+reset_group() { # GROUP TOPIC OFFSET
+    tool kafka-consumer-groups --reset-offsets --group "$1" --topic "$2" \
+        --to-offset "$3" --execute | table
 }
 
 # Internal topics appear once something used them.

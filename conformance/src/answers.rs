@@ -21,7 +21,7 @@ pub(crate) struct Codes {
 }
 
 impl Codes {
-    fn top(code: ErrorCode) -> Self {
+    pub(crate) fn top(code: ErrorCode) -> Self {
         Codes {
             top: Some(code),
             parts: Vec::new(),
@@ -185,11 +185,14 @@ impl Clients {
                     )
                 })
             }
-            other => self.group_admin_codes(other).unwrap_or_default(),
+            other => match self.group_admin_codes(other) {
+                Some(codes) => codes,
+                None => self.consumer_codes(other),
+            },
         }
     }
 
-    fn named<'a, T>(
+    pub(crate) fn named<'a, T>(
         &self,
         top: Option<ErrorCode>,
         topics: &'a [T],
@@ -264,6 +267,12 @@ impl Clients {
                 return says(wanted, self.group_admin_text(response));
             }
             Expected::Says(_) => false,
+            Expected::Assigned(_) | Expected::Joined { .. } | Expected::Offsets(_) => {
+                if codes.is_success() {
+                    return self.compare_group(expected, response);
+                }
+                false
+            }
             Expected::Acquired(_) | Expected::Nothing | Expected::Values(_) => {
                 if codes.is_success() {
                     return self.compare_records(expected, request, response);

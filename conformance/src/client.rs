@@ -13,6 +13,7 @@ use ackord_proto::messages::{
 use ackord_proto::records::BatchHeader;
 use ackord_proto::uuid::Uuid;
 
+use crate::consumer_groups::Consumer;
 use crate::script::{EpochOption, Identity, TopicPartition};
 
 /// The producer of a client.
@@ -112,6 +113,7 @@ pub(crate) struct Client {
     pub(crate) last_request: Option<(Request, i16)>,
     pub(crate) producer: Producer,
     pub(crate) member: Member,
+    pub(crate) consumer: Consumer,
 }
 
 impl Client {
@@ -237,7 +239,7 @@ impl Clients {
                     response.error_code,
                 );
             }
-            _ => {}
+            (_, response) => own.consumer.absorb(response),
         }
     }
 }

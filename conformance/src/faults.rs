@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ackord_proto::error_code::ErrorCode;
 
 use crate::answers::Codes;
+use crate::consumer_groups::ConsumerVerb;
 use crate::core_arm::CoreArm;
 use crate::dead_letter;
 use crate::memory_store::Plan;
@@ -47,12 +48,16 @@ pub struct FaultRun {
 /// A record of a share group.
 type ShareRecord = (String, TopicPartition, i64);
 
+/// A partition of a consumer group.
+type OffsetKey = (String, TopicPartition);
+
 #[derive(Debug, Default)]
 struct Transaction {
     /// Something was refused or lost, so the client aborts.
     doomed: bool,
     outputs: Vec<(TopicPartition, String)>,
     staged: Vec<ShareRecord>,
+    offsets: Vec<(OffsetKey, i64)>,
 }
 
 /// What clients did, as far as they were told that it worked.
@@ -65,6 +70,8 @@ struct Account {
     awaited: BTreeMap<String, Verb>,
     /// Records that were acknowledged outside of transactions.
     plain: BTreeSet<ShareRecord>,
+    /// Offsets that were committed outside of transactions.
+    plain_offsets: BTreeSet<OffsetKey>,
     /// Share group of each member.
     groups: BTreeMap<String, String>,
     /// Partitions of each topic that is a dead letter queue.
@@ -306,6 +313,12 @@ impl Account {
     fn note(&mut self, client: &str, verb: &Verb, had_to_work: bool, codes: Option<&Codes>) {
         let well = codes.is_some_and(Codes::is_success);
         match verb {
+            Verb::Consumer(ConsumerVerb::Commit { group, offsets, .. }) => {
+                let keys = offsets.iter().map(|(own, _)| (group.clone(), own.clone()));
+                self.plain_offsets.extend(keys);
+                return;
+            }
+            Verb::Consumer(verb) if verb.is_transactional() => {}
             Verb::Ack(acks) => self.note_plain(client, acks),
             Verb::Fetch { acks, .. } => self.note_plain(client, acks),
             Verb::Send { .. }
@@ -331,6 +344,11 @@ impl Account {
                     .iter()
                     .map(|value| (partition.clone(), value.clone()));
                 transaction.outputs.extend(outputs);
+            }
+            Verb::Consumer(ConsumerVerb::TxnOffsets { group, offsets, .. }) if well => {
+                let own = offsets.iter();
+                let own = own.map(|(own, offset)| ((group.clone(), own.clone()), *offset));
+                transaction.offsets.extend(own);
             }
             Verb::Stage { group, acks, .. } => {
                 self.settled.extend(settled_by(group, acks));
@@ -466,7 +484,43 @@ impl Account {
             committed.push(seen.first().copied());
         }
         self.count_dead_letters(session, run)?;
+        self.compare_offsets(session, &committed, run)?;
         self.compare(session, committed, run)
+    }
+
+    /// Offsets against outputs: that of the last transaction whose outputs are visible, or none.
+    fn compare_offsets(
+        &self,
+        session: &mut Session<'_>,
+        committed: &[Option<bool>],
+        run: &mut FaultRun,
+    ) -> Result<(), String> {
+        let mut wanted: BTreeMap<&OffsetKey, Option<i64>> = BTreeMap::new();
+        for (transaction, committed) in self.transactions.iter().zip(committed) {
+            for (key, offset) in &transaction.offsets {
+                let own = wanted.entry(key).or_insert(Some(-1));
+                match committed {
+                    Some(true) => *own = own.map(|_| *offset),
+                    Some(false) => {}
+                    None => *own = None,
+                }
+            }
+        }
+        for (key, offset) in wanted {
+            let (group, partition) = key;
+            let other =
+                self.plain_offsets.contains(key) || self.excluded.contains(&partition.topic);
+            let Some(offset) = offset.filter(|_| !other) else {
+                continue;
+            };
+            let got = session.committed_offset(group, partition)?;
+            if got != offset {
+                run.problems.push(format!(
+                    "group {group} has offset {got} of {partition}, not {offset}"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Whether only transactions decide over a record.

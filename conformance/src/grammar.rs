@@ -3,6 +3,7 @@
 use ackord_machine::StorageFault;
 use ackord_proto::error_code::ErrorCode;
 
+use crate::consumer_groups;
 use crate::script::{
     AcquiredSpan, AppendFault, Expected, Fact, Keep, Line, Pairs, Script, StateItem, Step,
     StorageStep, TopicPartition,
@@ -333,6 +334,9 @@ fn expected(text: &str) -> Result<Expected, String> {
     }
     if let Some(words) = text.strip_prefix("says ") {
         return Ok(Expected::Says(words.to_string()));
+    }
+    if let Some(expected) = consumer_groups::expected(text)? {
+        return Ok(expected);
     }
     if let Some(list) = text.strip_prefix("values ") {
         return list

@@ -17,6 +17,7 @@ pub mod arm;
 mod client;
 pub mod client_speech;
 pub mod codecs;
+pub mod consumer_groups;
 pub mod core_arm;
 pub mod core_view;
 pub mod dead_letter;

@@ -48,6 +48,7 @@ impl Clients {
             Verb::DeleteRecords { partition, before } => {
                 Ok((self.delete_records(partition, *before).into(), 2))
             }
+            Verb::Consumer(verb) => Ok(self.consumer_request(client, verb)),
             Verb::DeleteState { group, partition } => {
                 Ok((self.delete_state(group, partition).into(), 0))
             }

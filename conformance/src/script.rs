@@ -5,6 +5,7 @@
 
 use ackord_proto::error_code::ErrorCode;
 
+use crate::consumer_groups::ConsumerVerb;
 use crate::grammar;
 
 /// Names with values.
@@ -283,6 +284,8 @@ pub enum Verb {
         /// Partition.
         partition: TopicPartition,
     },
+    /// Something with a consumer group.
+    Consumer(ConsumerVerb),
     /// The connection is cut.
     Disconnect,
     /// EndTxn.
@@ -420,14 +423,25 @@ pub struct AcquiredSpan {
 pub enum Expected {
     /// These records and no others, without an error.
     Acquired(Vec<AcquiredSpan>),
+    /// This assignment of a member.
+    Assigned(String),
     /// Whatever it is.
     Anything,
     /// The connection closes instead of an answer.
     Closed,
     /// This code at the top; of every part where the answer has no top.
     Code(ErrorCode),
+    /// A generation, and the clients that the leader is told of.
+    Joined {
+        /// The generation.
+        generation: i32,
+        /// By name; none for a member that does not lead.
+        leads: Vec<String>,
+    },
     /// No records, no error.
     Nothing,
+    /// These committed offsets; -1 for none.
+    Offsets(Vec<(TopicPartition, i64)>),
     /// No error at the top, these for these partitions, none for others.
     Parts(Vec<(TopicPartition, ErrorCode)>),
     /// No error, and an answer about groups that reads like this.

@@ -12,6 +12,7 @@ use ackord_proto::messages::{
 use crate::answers::{Codes, listed};
 use crate::arm::{Arm, Received, ShareView, StateRange, Taken};
 use crate::client::{Clients, Outstanding};
+use crate::consumer_groups::ConsumerVerb;
 use crate::core_view::state_name;
 use crate::log_reader;
 use crate::script::{Expected, Fact, Pairs, StateItem, Step, TopicPartition, Verb};
@@ -469,6 +470,30 @@ impl<'a> Session<'a> {
                 Some(next) if next > from => from = next,
                 _ => return Ok(values),
             }
+        }
+    }
+
+    /// The committed offset of a consumer group; -1 for none.
+    pub(crate) fn committed_offset(
+        &mut self,
+        group: &str,
+        partition: &TopicPartition,
+    ) -> Result<i64, String> {
+        let verb = ConsumerVerb::FetchOffsets {
+            group: group.to_string(),
+            partitions: vec![partition.clone()],
+            stable: true,
+        };
+        let (request, version) = self.clients.consumer_request(READER, &verb);
+        let Response::OffsetFetch(response) = self.ask(READER, request, version)? else {
+            return Err("no answer of OffsetFetch".to_string());
+        };
+        let mut topics = response.groups.iter().flat_map(|group| &group.topics);
+        let part = topics.next().and_then(|topic| topic.partitions.first());
+        let part = part.ok_or("OffsetFetch says nothing")?;
+        match part.error_code {
+            ErrorCode::NONE => Ok(part.committed_offset),
+            code => Err(format!("OffsetFetch of {partition}: {code}")),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Reading what a client does.
 
+use crate::consumer_groups;
 use crate::grammar::{Words, number, range, topic_partition};
 use crate::group_admin;
 use crate::script::{
@@ -7,15 +8,15 @@ use crate::script::{
 };
 
 /// Options of a verb: `name=value`, or a bare word that stands for itself.
-struct Options<'a>(Vec<(&'a str, &'a str)>);
+pub(crate) struct Options<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Options<'a> {
-    fn take(&mut self, name: &str) -> Option<&'a str> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<&'a str> {
         let at = self.0.iter().position(|(own, _)| *own == name)?;
         Some(self.0.remove(at).1)
     }
 
-    fn number<N: std::str::FromStr>(&mut self, name: &str) -> Result<Option<N>, String> {
+    pub(crate) fn number<N: std::str::FromStr>(&mut self, name: &str) -> Result<Option<N>, String> {
         self.take(name).map(number).transpose()
     }
 
@@ -32,7 +33,7 @@ impl<'a> Options<'a> {
         Ok(Some(option))
     }
 
-    fn identity(&mut self) -> Result<Identity, String> {
+    pub(crate) fn identity(&mut self) -> Result<Identity, String> {
         Ok(Identity {
             transactional_id: self.take("txn").map(ToString::to_string),
             producer_id: self.number("pid")?,
@@ -49,7 +50,9 @@ impl<'a> Options<'a> {
 }
 
 /// Words that are options without a value.
-const FLAGS: [&str; 6] = ["v0", "v1", "v2", "v4", "v11", "exact"];
+const FLAGS: [&str; 9] = [
+    "v0", "v1", "v2", "v3", "v4", "v11", "exact", "simple", "stable",
+];
 
 /// Reads the words behind the name of a client.
 pub(crate) fn verb(text: &str) -> Result<Verb, String> {
@@ -180,7 +183,10 @@ fn other_verb(
         },
         "repeat" => Verb::Repeat,
         "write-state" => write_state(words)?,
-        other => return Err(format!("`{other}` is nothing that a client does")),
+        other => match consumer_groups::verb(other, words, options)? {
+            Some(verb) => Verb::Consumer(verb),
+            None => return Err(format!("`{other}` is nothing that a client does")),
+        },
     })
 }
 

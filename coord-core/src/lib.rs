@@ -243,6 +243,7 @@
 //! | [`txn`] | the transaction coordinator: producer ids and epochs, states, markers, timeouts |
 //! | [`share`] | the share coordinator: delivery states as stored, staged acknowledgements |
 //! | [`leader`] | the share partitions that a leader holds in memory, kept in step with what is stored |
+//! | [`consumer_group`] | the group coordinator: members of classic groups, committed offsets |
 //! | [`group`] | members of a share group, their sessions and partitions |
 //! | [`log`] | one partition's log: offsets, producers, transactions, last stable offset |
 //! | [`metadata`] | topics, configurations |
@@ -263,6 +264,7 @@ extern crate std;
 
 pub mod adapter;
 pub mod broker;
+pub mod consumer_group;
 pub mod contract;
 pub mod group;
 pub mod leader;

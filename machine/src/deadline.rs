@@ -30,11 +30,13 @@ pub enum DeadlineReason {
     Expiry,
     /// A waiting Fetch or ShareFetch is answered with what there is.
     FetchWait,
+    /// Members of a group have not joined, or not asked for their assignment, in time.
+    Rebalance,
     /// A request to another machine was not answered and is sent again.
     Retry,
     /// Retention looks for data that has expired or is too much (`log.retention.check.interval.ms`).
     Retention,
-    /// A member of a share group has not sent a heartbeat.
+    /// A member of a group has not sent a heartbeat.
     MemberSession,
     /// Share coordinators write snapshots of cold share partitions, or prune their logs.
     ShareState,

@@ -262,6 +262,7 @@ impl Reading {
             | Verb::Leave
             | Verb::Disconnect => self.member(client, verb, expected),
             Verb::CloseSession => Err("a consumer closes its session with its membership"),
+            Verb::Consumer(_) => Err("the clients have no consumer groups"),
             Verb::Copy(_) => Err("a producer cannot be copied"),
             Verb::Heartbeat { .. } => Err("heartbeats are the client's own affair"),
             Verb::Repeat => Err("an application cannot repeat a request"),

@@ -13,7 +13,8 @@ use super::Broker;
 use super::journal::Gated;
 use crate::log::{LogConfig, PartitionLog, Retention, Rolling};
 use crate::metadata::{
-    CLUSTER_LOG, Metadata, SHARE_STATE_TOPIC, TXN_STATE_TOPIC, Topic, resource, topic_value,
+    CLUSTER_LOG, Metadata, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TXN_STATE_TOPIC, Topic, resource,
+    topic_value,
 };
 use crate::outbox::StateRecord;
 use crate::share::{ShareCoordinator, ShareCoordinatorConfig};
@@ -142,6 +143,10 @@ impl Broker {
                 .entry(log)
                 .or_insert_with(|| PartitionLog::new(log, config.clone()));
             match &*topic.name {
+                OFFSETS_TOPIC => {
+                    let gc = self.new_gc(log);
+                    self.gcs.entry(log.partition).or_insert(gc);
+                }
                 TXN_STATE_TOPIC => {
                     let tc = self.new_tc(log);
                     self.tcs.entry(log.partition).or_insert(tc);
@@ -247,6 +252,7 @@ impl Broker {
             self.arm_leader(log);
             self.wake_log(log);
         }
+        self.delete_offsets_of(topic);
         self.share_sessions.forget_topic(topic.id);
         self.counters.forget_topic(topic.id);
         self.metadata_changed();

@@ -23,14 +23,17 @@ pub(super) fn fail(response: &mut Response) {
     const LOG: ErrorCode = ErrorCode::KAFKA_STORAGE_ERROR;
     const COORDINATOR: ErrorCode = ErrorCode::COORDINATOR_NOT_AVAILABLE;
     match response {
+        R::AddOffsetsToTxn(response) => set(&mut response.error_code, COORDINATOR),
         R::AddPartitionsToTxn(response) => fail_add_partitions(response, COORDINATOR),
         R::AddShareAcksToTxn(response) => set(&mut response.error_code, COORDINATOR),
         R::CreatePartitions(response) => put!(LOG, response.results, error_code),
         R::CreateTopics(response) => put!(LOG, response.topics, error_code),
+        R::DeleteGroups(response) => put!(COORDINATOR, response.results, error_code),
         R::DeleteShareGroupState(response) => {
             put!(COORDINATOR, response.results, partitions, error_code);
         }
         R::DeleteTopics(response) => put!(LOG, response.responses, error_code),
+        R::DescribeGroups(response) => put!(COORDINATOR, response.groups, error_code),
         R::EndTxn(response) => {
             (response.producer_id, response.producer_epoch) = (-1, -1);
             set(&mut response.error_code, COORDINATOR);
@@ -47,8 +50,20 @@ pub(super) fn fail(response: &mut Response) {
         R::InitializeShareGroupState(response) => {
             put!(COORDINATOR, response.results, partitions, error_code);
         }
+        R::JoinGroup(response) => set(&mut response.error_code, COORDINATOR),
+        R::LeaveGroup(response) => {
+            set(&mut response.error_code, COORDINATOR);
+            put!(COORDINATOR, response.members, error_code);
+        }
         R::Metadata(response) => {
             put!(ErrorCode::LEADER_NOT_AVAILABLE, response.topics, error_code);
+        }
+        R::OffsetCommit(response) => put!(COORDINATOR, response.topics, partitions, error_code),
+        R::OffsetDelete(response) => set(&mut response.error_code, COORDINATOR),
+        R::OffsetFetch(response) => {
+            set(&mut response.error_code, COORDINATOR);
+            put!(COORDINATOR, response.topics, partitions, error_code);
+            put!(COORDINATOR, response.groups, error_code);
         }
         R::Produce(response) => {
             let topics = response.responses.iter_mut();
@@ -72,6 +87,10 @@ pub(super) fn fail(response: &mut Response) {
             );
         }
         R::ShareGroupHeartbeat(response) => set(&mut response.error_code, COORDINATOR),
+        R::SyncGroup(response) => set(&mut response.error_code, COORDINATOR),
+        R::TxnOffsetCommit(response) => {
+            put!(COORDINATOR, response.topics, partitions, error_code);
+        }
         R::TxnShareAcknowledge(response) => {
             put!(COORDINATOR, response.responses, partitions, error_code);
         }

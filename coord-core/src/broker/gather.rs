@@ -10,6 +10,7 @@ use super::api::add_share_acks_to_txn::AddShareAcksGather;
 use super::api::produce::ProduceGather;
 use super::api::share_acknowledge::ShareAcknowledgeGather;
 use super::api::share_fetch::ShareFetchAcks;
+use super::api::txn_offset_commit::TxnOffsetGather;
 use super::api::txn_share_acknowledge::StageGather;
 use super::journal::later;
 use crate::group::GroupReply;
@@ -21,15 +22,21 @@ use crate::txn::TxnReply;
 /// What the parts are put together into.
 #[derive(Debug)]
 pub(super) enum Gather {
+    AddOffsets,
     AddPartitions(AddPartitionsGather),
     AddShareAcks(AddShareAcksGather),
     EndTxn,
     Heartbeat,
     InitProducerId,
+    /// With the partition of its group coordinator.
+    JoinGroup(i32),
     Produce(ProduceGather),
     ShareAcknowledge(ShareAcknowledgeGather),
     ShareFetch(ShareFetchAcks),
     Stage(StageGather),
+    /// With the partition of its group coordinator.
+    SyncGroup(i32),
+    TxnOffsets(TxnOffsetGather),
 }
 
 /// Parts that are still missing, and the append that those which came depend on.
@@ -83,10 +90,14 @@ impl Gather {
             Gather::ShareAcknowledge(gather) => Some(gather.missing()),
             Gather::ShareFetch(acks) => Some(acks.missing()),
             Gather::Stage(gather) => Some(gather.missing()),
-            Gather::AddShareAcks(_)
+            Gather::AddOffsets
+            | Gather::AddShareAcks(_)
             | Gather::EndTxn
             | Gather::Heartbeat
-            | Gather::InitProducerId => None,
+            | Gather::InitProducerId
+            | Gather::JoinGroup(_)
+            | Gather::SyncGroup(_)
+            | Gather::TxnOffsets(_) => None,
         }
     }
 }
@@ -104,9 +115,11 @@ impl Broker {
     /// is answered with codes that clients retry.
     pub(super) fn abandon_gathers(&mut self) {
         self.verifications.clear();
+        self.offset_verifications.clear();
         let code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
         for (slot, gather) in core::mem::take(&mut self.gathers) {
             match gather {
+                Gather::AddOffsets => self.offsets_added(slot, code, None),
                 Gather::AddPartitions(mut gather) => {
                     let missing = *gather.missing();
                     self.respond_whole(slot, gather.into_response(), missing);
@@ -130,6 +143,10 @@ impl Broker {
                 }
                 Gather::Produce(gather) => self.abandon_produce(slot, gather),
                 Gather::Stage(gather) => self.abandon_stage(slot, gather),
+                Gather::TxnOffsets(gather) => self.abandon_txn_offsets(slot, gather),
+                classic @ (Gather::JoinGroup(_) | Gather::SyncGroup(_)) => {
+                    self.abandon_classic(slot, classic);
+                }
                 // Their parts come from leaders, which send again what was not answered.
                 kept
                 @ (Gather::Heartbeat | Gather::ShareAcknowledge(_) | Gather::ShareFetch(_)) => {
@@ -190,6 +207,7 @@ impl Broker {
                     self.gathers.insert(slot, Gather::AddPartitions(gather));
                 }
             }
+            Some(Gather::AddOffsets) => self.offsets_added(slot, error, gate),
             Some(Gather::AddShareAcks(gather)) => {
                 self.respond(slot, gather.into_response(error), gate);
             }

@@ -6,6 +6,7 @@
 
 mod api;
 mod connections;
+mod consumer_groups;
 mod counters;
 mod data;
 mod dead_letter_copy;
@@ -41,6 +42,7 @@ use ackord_proto::api::{Response, encode_response_frame};
 use ackord_proto::str::Str;
 use bytes::Bytes;
 
+use crate::consumer_group::GroupCoordinator;
 use crate::contract::{AdminCommand, CloseReason, ConnId, Effect, Event, Input};
 use crate::group::ShareGroup;
 use crate::leader::Leader;
@@ -100,6 +102,7 @@ pub struct Broker {
     logs: BTreeMap<LogId, PartitionLog>,
     tcs: BTreeMap<i32, TxnCoordinator>,
     sgcs: BTreeMap<i32, ShareCoordinator>,
+    gcs: BTreeMap<i32, GroupCoordinator>,
     leaders: BTreeMap<LogId, Leader>,
     groups: BTreeMap<Str, ShareGroup>,
     fetch_sessions: FetchSessions,
@@ -111,6 +114,8 @@ pub struct Broker {
     dead_letters: DeadLetters,
     /// Produced batches whose transaction is being verified, by correlation.
     verifications: BTreeMap<u64, api::produce::Verification>,
+    /// TxnOffsetCommits whose transaction is being verified, by correlation.
+    offset_verifications: BTreeMap<u64, u64>,
     last_correlation: u64,
     /// Messages between machines of this step, with what they depend on.
     inbox: VecDeque<(Envelope, Option<OpId>)>,
@@ -153,6 +158,7 @@ impl Broker {
             logs: BTreeMap::new(),
             tcs: BTreeMap::new(),
             sgcs: BTreeMap::new(),
+            gcs: BTreeMap::new(),
             leaders: BTreeMap::new(),
             groups: BTreeMap::new(),
             fetch_sessions: FetchSessions::new(chance.fork("fetch sessions")),
@@ -161,6 +167,7 @@ impl Broker {
             waits: WaitTable::default(),
             dead_letters: DeadLetters::default(),
             verifications: BTreeMap::new(),
+            offset_verifications: BTreeMap::new(),
             last_correlation: 0,
             inbox: VecDeque::new(),
             woken: BTreeSet::new(),
@@ -409,6 +416,11 @@ impl Broker {
     /// The share coordinators.
     pub fn share_coordinators(&self) -> impl Iterator<Item = &ShareCoordinator> {
         self.sgcs.values()
+    }
+
+    /// The group coordinators.
+    pub fn group_coordinators(&self) -> impl Iterator<Item = &GroupCoordinator> {
+        self.gcs.values()
     }
 
     /// The share groups with members, now or before.

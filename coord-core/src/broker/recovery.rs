@@ -12,9 +12,12 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::journal::Pending;
 use super::{Broker, Phase};
+use crate::consumer_group::GroupCoordinator;
 use crate::contract::{Effect, Event};
 use crate::log::PartitionLog;
-use crate::metadata::{CLUSTER_LOG, Metadata, SHARE_STATE_TOPIC, TXN_STATE_TOPIC, Topic};
+use crate::metadata::{
+    CLUSTER_LOG, Metadata, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TXN_STATE_TOPIC, Topic,
+};
 use crate::outbox::{ProducerEpoch, StateRecord};
 use crate::share::{EndMarker, ShareCoordinator};
 use crate::txn::TxnCoordinator;
@@ -100,6 +103,10 @@ impl Broker {
         for partition in coordinators {
             self.resume_all_dead_letters(partition);
         }
+        let coordinators: Vec<i32> = self.gcs.keys().copied().collect();
+        for partition in coordinators {
+            self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx.now));
+        }
         self.arm_expiry();
         self.plan_all_retention();
         for conn in self.connections.all() {
@@ -130,6 +137,9 @@ impl Broker {
         }
         if self.sgc_of(log).is_some() {
             self.resume_all_dead_letters(partition);
+        }
+        if self.gc_of(log).is_some() {
+            self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx.now));
         }
         if log == CLUSTER_LOG {
             self.settings.clear();
@@ -181,6 +191,9 @@ impl Broker {
         if self.metadata.topic(SHARE_STATE_TOPIC).is_none() {
             self.sgcs.clear();
         }
+        if self.metadata.topic(OFFSETS_TOPIC).is_none() {
+            self.gcs.clear();
+        }
     }
 
     /// Rebuilds a log, and the coordinator that it belongs to.
@@ -213,6 +226,9 @@ impl Broker {
         } else if self.sgc_of(log).is_some() {
             let sgc = restore_sgc(self.new_sgc(log), &records, tail()?)?;
             self.sgcs.insert(log.partition, sgc);
+        } else if self.gc_of(log).is_some() {
+            let gc = restore_gc(self.new_gc(log), &records, tail()?)?;
+            self.gcs.insert(log.partition, gc);
         }
         self.logs.insert(log, restored);
         Ok(())
@@ -239,7 +255,10 @@ impl Broker {
     }
 
     pub(super) fn is_coordinator_log(&self, log: LogId) -> bool {
-        log == CLUSTER_LOG || self.tc_of(log).is_some() || self.sgc_of(log).is_some()
+        log == CLUSTER_LOG
+            || self.tc_of(log).is_some()
+            || self.sgc_of(log).is_some()
+            || self.gc_of(log).is_some()
     }
 }
 
@@ -290,6 +309,28 @@ fn restore_sgc(
         }
     }
     Ok(sgc)
+}
+
+fn restore_gc(
+    mut gc: GroupCoordinator,
+    records: &[StateRecord],
+    tail: Vec<Replayed>,
+) -> Result<GroupCoordinator, String> {
+    for record in records {
+        gc.apply(record, None).map_err(|error| error.to_string())?;
+    }
+    for replayed in tail {
+        match replayed {
+            Replayed::Marker(marker) => {
+                gc.replay_end_transaction_marker(marker.producer.id, marker.commit);
+            }
+            Replayed::Record(record, producer) => {
+                gc.apply(&record, producer)
+                    .map_err(|error| error.to_string())?;
+            }
+        }
+    }
+    Ok(gc)
 }
 
 /// The records and markers of stored batches, in order.

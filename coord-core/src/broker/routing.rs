@@ -14,7 +14,9 @@ use super::journal::{Gate, Gated, later};
 use crate::group::{GroupReply, ShareGroup};
 use crate::leader::{Leader, LeaderContext, LeaderReply};
 use crate::log::{Marker, MarkerOutcome};
-use crate::metadata::{ClusterParticipants, Metadata, SHARE_STATE_TOPIC, TXN_STATE_TOPIC};
+use crate::metadata::{
+    ClusterParticipants, Metadata, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TXN_STATE_TOPIC,
+};
 use crate::outbox::{Outbox, Output, ProducerEpoch};
 use crate::share::{EndMarker, ShareCoordinator, ShareReply};
 use crate::txn::{TxnCoordinator, TxnCtx, TxnReply};
@@ -79,7 +81,10 @@ impl Broker {
         match &envelope.body {
             Body::AddPartitionsToTxnReply { response, ordinal } => {
                 let (response, ordinal) = (response.clone(), *ordinal);
-                self.produce_verified(envelope.correlation, &response, ordinal, gate);
+                let correlation = envelope.correlation;
+                if !self.offsets_verified(correlation, &response, ordinal, gate) {
+                    self.produce_verified(correlation, &response, ordinal, gate);
+                }
             }
             Body::ReadShareGroupStateReply { response, pending } => {
                 let (response, pending) = (response.clone(), pending.clone());
@@ -228,6 +233,11 @@ impl Broker {
                 self.append_part(part);
             }
         }
+        if topic == OFFSETS_TOPIC {
+            self.with_gc(partition, |gc, _, _| {
+                gc.complete_transaction(marker.producer_id, marker.transaction_result);
+            });
+        }
         if topic == SHARE_STATE_TOPIC {
             let producer = ProducerEpoch {
                 id: marker.producer_id,
@@ -357,7 +367,7 @@ impl Broker {
         self.arm_group(id);
     }
 
-    fn carry_out<R>(
+    pub(super) fn carry_out<R>(
         &mut self,
         mut out: Outbox<R>,
         gate: Option<OpId>,

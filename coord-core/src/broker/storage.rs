@@ -285,6 +285,8 @@ impl Broker {
             tc.snapshot()
         } else if let Some(sgc) = self.sgc_of(log) {
             sgc.snapshot(now)
+        } else if let Some(gc) = self.gc_of(log) {
+            gc.snapshot()
         } else {
             Vec::new()
         };

@@ -16,6 +16,7 @@ const EXPIRY_MS: i64 = 600_000;
 pub(super) enum TimerKey {
     DeadLetters,
     Expiry,
+    Gc(i32),
     Group(Str),
     Leader(LogId),
     Reload(LogId),
@@ -30,6 +31,10 @@ impl Broker {
     pub(super) fn reason(&self, key: &TimerKey) -> DeadlineReason {
         match key {
             TimerKey::Expiry => DeadlineReason::Expiry,
+            TimerKey::Gc(partition) => {
+                let next = self.gcs.get(partition).and_then(|gc| gc.next_deadline());
+                next.map_or(DeadlineReason::MemberSession, |deadline| deadline.reason)
+            }
             TimerKey::Group(_) => DeadlineReason::MemberSession,
             TimerKey::Leader(log) => {
                 let next = self
@@ -66,6 +71,12 @@ impl Broker {
             .set(TimerKey::Group(id.clone()), at.map(|deadline| deadline.at));
     }
 
+    pub(super) fn arm_gc(&mut self, partition: i32) {
+        let at = self.gcs.get(&partition).and_then(|gc| gc.next_deadline());
+        self.timers
+            .set(TimerKey::Gc(partition), at.map(|deadline| deadline.at));
+    }
+
     pub(super) fn arm_tc(&mut self, partition: i32) {
         let at = self.tcs.get(&partition).and_then(|tc| tc.next_deadline());
         self.timers
@@ -86,6 +97,10 @@ impl Broker {
             match key {
                 TimerKey::DeadLetters => self.dead_letters.retry(),
                 TimerKey::Expiry => self.expire(),
+                TimerKey::Gc(partition) if self.is_gc_frozen(partition) => {}
+                TimerKey::Gc(partition) => {
+                    self.with_gc(partition, |gc, ctx, out| gc.handle_timeout(ctx.now, out));
+                }
                 TimerKey::Group(id) => self.group_deadline(&id),
                 TimerKey::Leader(log) => self.leader_deadline(log),
                 TimerKey::Reload(log) => self.load(log),

@@ -157,6 +157,19 @@ impl PartitionLog {
         self.append(&facts, Bytes::new(), bytes)
     }
 
+    /// Whether a coordinator may append for a producer: INVALID_PRODUCER_EPOCH where a newer epoch
+    /// has been here, INVALID_TXN_STATE where another transaction of it has not ended here.
+    pub fn check_producer(&self, producer: ProducerEpoch) -> Result<(), ErrorCode> {
+        let newest = self.producers.epoch(producer.id);
+        if newest.is_some_and(|newest| newest > producer.epoch) {
+            return Err(ErrorCode::INVALID_PRODUCER_EPOCH);
+        }
+        match self.transactions.parted(producer.id) {
+            true => Err(ErrorCode::INVALID_TXN_STATE),
+            false => Ok(()),
+        }
+    }
+
     /// Appends the marker that ends a producer's transaction, under Kafka's rules: an epoch that is
     /// older than the producer's (with transaction version 2, one that is not newer) is
     /// INVALID_PRODUCER_EPOCH, except for the repetition of a version 2 marker after which nothing

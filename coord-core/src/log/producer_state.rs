@@ -161,6 +161,11 @@ impl ProducerTable {
         })
     }
 
+    /// The newest epoch of the producer here.
+    pub(super) fn epoch(&self, producer_id: i64) -> Option<i16> {
+        self.by_id.get(&producer_id).map(|entry| entry.epoch)
+    }
+
     /// The sequence number with which the producer goes on under that epoch.
     pub(super) fn next_sequence(&self, producer_id: i64, epoch: i16) -> i32 {
         match self.by_id.get(&producer_id) {

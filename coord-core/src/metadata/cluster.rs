@@ -14,7 +14,7 @@ use super::records::{
     ClusterKey, ClusterValue, ConfigKey, ConfigValue, ProducerIdsKey, ProducerIdsValue, TopicKey,
     TopicValue, record, type_of,
 };
-use super::{SHARE_STATE_TOPIC, TXN_STATE_TOPIC, resource};
+use super::{INTERNAL_TOPICS, SHARE_STATE_TOPIC, resource};
 use crate::group::{TopicInfo, Topics};
 use crate::outbox::StateRecord;
 use crate::txn::Participants;
@@ -39,7 +39,7 @@ pub struct Topic {
 impl Topic {
     /// Written by coordinators only.
     pub fn is_internal(&self) -> bool {
-        matches!(&*self.name, SHARE_STATE_TOPIC | TXN_STATE_TOPIC)
+        INTERNAL_TOPICS.contains(&&*self.name)
     }
 
     /// The logs of its partitions.

@@ -287,6 +287,22 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(0, INT),
     ),
     def(
+        "group.initial.rebalance.delay.ms",
+        "3000",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.max.session.timeout.ms",
+        "1800000",
+        ConfigKind::Int(1, INT),
+    ),
+    def("group.max.size", "2147483647", ConfigKind::Int(1, INT)),
+    def(
+        "group.min.session.timeout.ms",
+        "6000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
         "group.share.delivery.count.limit",
         "5",
         ConfigKind::Int(2, 10),
@@ -473,6 +489,22 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
     def("message.max.bytes", "1048588", ConfigKind::Int(0, INT)),
     def("node.id", "1", ConfigKind::Int(0, INT)),
     def("num.partitions", "1", ConfigKind::Int(1, INT)),
+    def("offset.metadata.max.bytes", "4096", ConfigKind::Int(0, INT)),
+    def(
+        "offsets.retention.check.interval.ms",
+        "600000",
+        ConfigKind::Long(1, BIG),
+    ),
+    def(
+        "offsets.retention.minutes",
+        "10080",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "offsets.topic.num.partitions",
+        "50",
+        ConfigKind::Int(1, INT),
+    ),
     def(
         "producer.id.expiration.ms",
         "86400000",

@@ -19,10 +19,15 @@ pub use settings::{GroupBounds, ShareGroupSettings, value_of};
 pub use topic_name::check_topic_name;
 pub use topic_settings::{broker_name, topic_value};
 
+/// Committed offsets and groups.
+pub const OFFSETS_TOPIC: &str = "__consumer_offsets";
 /// States of transactions.
 pub const TXN_STATE_TOPIC: &str = "__transaction_state";
 /// States of share partitions.
 pub const SHARE_STATE_TOPIC: &str = "__share_group_state";
+
+/// The topics that coordinators write.
+pub const INTERNAL_TOPICS: [&str; 3] = [OFFSETS_TOPIC, SHARE_STATE_TOPIC, TXN_STATE_TOPIC];
 
 /// Resource types of DescribeConfigs and IncrementalAlterConfigs.
 pub mod resource {

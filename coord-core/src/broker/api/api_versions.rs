@@ -22,12 +22,18 @@ const FEATURES: [(&str, i16, i16, i16); 3] = [
 ];
 
 /// The APIs that have a handler, by key: these are announced, all others are refused.
-const SERVED: [ApiKey; 36] = [
+const SERVED: [ApiKey; 45] = [
     ApiKey::Produce,
     ApiKey::Fetch,
     ApiKey::ListOffsets,
     ApiKey::Metadata,
+    ApiKey::OffsetCommit,
+    ApiKey::OffsetFetch,
     ApiKey::FindCoordinator,
+    ApiKey::JoinGroup,
+    ApiKey::Heartbeat,
+    ApiKey::LeaveGroup,
+    ApiKey::SyncGroup,
     ApiKey::DescribeGroups,
     ApiKey::ListGroups,
     ApiKey::ApiVersions,
@@ -36,12 +42,15 @@ const SERVED: [ApiKey; 36] = [
     ApiKey::DeleteRecords,
     ApiKey::InitProducerId,
     ApiKey::AddPartitionsToTxn,
+    ApiKey::AddOffsetsToTxn,
     ApiKey::EndTxn,
     ApiKey::WriteTxnMarkers,
+    ApiKey::TxnOffsetCommit,
     ApiKey::DescribeConfigs,
     ApiKey::DeleteGroups,
     ApiKey::CreatePartitions,
     ApiKey::IncrementalAlterConfigs,
+    ApiKey::OffsetDelete,
     ApiKey::DescribeCluster,
     ApiKey::ListConfigResources,
     ApiKey::DescribeTopicPartitions,

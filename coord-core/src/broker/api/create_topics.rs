@@ -16,7 +16,7 @@ use super::super::Broker;
 use super::describe_configs::topic_configs;
 use super::incremental_alter_configs::check_topic_config;
 use super::topic_creation::Refusal;
-use crate::metadata::{SHARE_STATE_TOPIC, TXN_STATE_TOPIC};
+use crate::metadata::INTERNAL_TOPICS;
 
 /// A topic that may be created.
 struct NewTopic {
@@ -192,7 +192,7 @@ impl Broker {
 
     /// Coordinators rely on the number of partitions that the configuration says.
     fn check_internal_partitions(&self, name: &str, partitions: i32) -> Result<(), Refusal> {
-        let internal = matches!(name, SHARE_STATE_TOPIC | TXN_STATE_TOPIC);
+        let internal = INTERNAL_TOPICS.contains(&name);
         let needed = self.default_partitions(name);
         if internal && partitions != needed {
             let why = format!("Internal topic '{name}' has {needed} partitions.");

@@ -1,4 +1,5 @@
-//! DeleteGroups: a group without members and everything it has acknowledged (KIP-229, KIP-932).
+//! DeleteGroups: a group without members, its offsets and everything it has acknowledged (KIP-229,
+//! KIP-932).
 
 use ackord_machine::OpId;
 use ackord_proto::error_code::ErrorCode;
@@ -9,6 +10,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 
 use super::super::Broker;
+use super::super::journal::later;
 use super::topic_creation::Refusal;
 
 impl Broker {
@@ -35,8 +37,7 @@ impl Broker {
 
     fn delete_group(&mut self, group: &Str, gate: &mut Option<OpId>) -> Result<(), Refusal> {
         if !self.groups.contains_key(group) {
-            let why = format!("Group {group} not found.");
-            return Err((ErrorCode::GROUP_ID_NOT_FOUND, why));
+            return self.delete_classic_group(group, gate);
         }
         self.check_unused(group)?;
         self.check_sgcs()?;
@@ -49,5 +50,27 @@ impl Broker {
     fn remove_group(&mut self, group: &Str, _gate: &mut Option<OpId>) {
         self.groups.remove(group);
         self.arm_group(group);
+    }
+
+    fn delete_classic_group(
+        &mut self,
+        group: &Str,
+        gate: &mut Option<OpId>,
+    ) -> Result<(), Refusal> {
+        let refusal = |code| {
+            let why = match code {
+                ErrorCode::NON_EMPTY_GROUP => format!("Group {group} is not empty."),
+                ErrorCode::GROUP_ID_NOT_FOUND => format!("Group {group} not found."),
+                _ => format!("The coordinator of group {group} reads its log."),
+            };
+            (code, why)
+        };
+        let partition = self.existing_coordinator(group).map_err(refusal)?;
+        let not_found = ErrorCode::GROUP_ID_NOT_FOUND;
+        let partition = partition.ok_or_else(|| refusal(not_found))?;
+        let deleted = self.with_gc(partition, |gc, _, out| gc.delete_group(group, out));
+        deleted.unwrap_or(Err(not_found)).map_err(refusal)?;
+        *gate = later(*gate, self.gc_gate(partition));
+        Ok(())
     }
 }

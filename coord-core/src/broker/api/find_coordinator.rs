@@ -55,6 +55,7 @@ impl Broker {
             Ok(()) => {
                 match key_type {
                     SHARE => self.ensure_share_state_topic(),
+                    GROUP => self.ensure_offsets_topic(),
                     TRANSACTION => self.ensure_transaction_topic(),
                     _ => {}
                 }

@@ -11,9 +11,13 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::super::Broker;
+use super::super::journal::later;
+use super::metadata::operations;
 
-/// Type and protocol of a share group.
-const SHARE: &str = "share";
+/// Type and protocol of a share group, as Kafka lists them.
+const SHARE: (&str, &str) = ("share", "share");
+/// Type of a classic group.
+const CLASSIC: &str = "classic";
 
 /// State of a group that is not there, for clients below the version that has a code for it.
 const DEAD: &str = "Dead";
@@ -21,59 +25,115 @@ const DEAD: &str = "Dead";
 /// From here on a group that is not there is GROUP_ID_NOT_FOUND (KIP-1043).
 const FIRST_WITH_NOT_FOUND: i16 = 6;
 
+/// Operations that apply to a group, where nothing is forbidden: read, delete, describe, describe
+/// configs, alter configs.
+const GROUP_OPERATIONS: i32 = operations([3, 6, 8, 10, 11]);
+
 impl Broker {
     pub(in crate::broker) fn list_groups(&mut self, slot: u64, request: ListGroupsRequest) {
+        let loading = self
+            .gcs
+            .keys()
+            .any(|partition| self.is_gc_frozen(*partition));
+        if loading {
+            let response = ListGroupsResponse {
+                error_code: ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
+                ..Default::default()
+            };
+            return self.respond(slot, response, None);
+        }
         let wanted = |filter: &[Str], own: &str| {
             filter.is_empty() || filter.iter().any(|word| word.eq_ignore_ascii_case(own))
         };
-        let groups = self
-            .groups
-            .values()
-            .filter(|group| {
-                wanted(&request.types_filter, SHARE)
-                    && wanted(&request.states_filter, group.state())
-            })
-            .map(|group| ListedGroup {
-                group_id: group.id().clone(),
-                protocol_type: Str::from(SHARE),
-                group_state: Str::from(group.state()),
-                group_type: Str::from(SHARE),
-                ..Default::default()
-            });
+        let mut groups = self.listed_share_groups();
+        groups.extend(self.listed_classic_groups());
+        groups.retain(|group| {
+            wanted(&request.types_filter, &group.group_type)
+                && wanted(&request.states_filter, &group.group_state)
+        });
         let response = ListGroupsResponse {
-            groups: groups.collect(),
+            groups,
             ..Default::default()
         };
         self.respond(slot, response, None);
     }
 
+    fn listed_share_groups(&self) -> Vec<ListedGroup> {
+        let (group_type, protocol_type) = SHARE;
+        let groups = self.groups.values().map(|group| ListedGroup {
+            group_id: group.id().clone(),
+            protocol_type: Str::from(protocol_type),
+            group_state: Str::from(group.state()),
+            group_type: Str::from(group_type),
+            ..Default::default()
+        });
+        groups.collect()
+    }
+
+    fn listed_classic_groups(&self) -> impl Iterator<Item = ListedGroup> + '_ {
+        let coordinators = self.gcs.values();
+        coordinators.flat_map(|gc| {
+            let groups = gc.groups().filter_map(|id| Some((id, gc.group(id)?)));
+            groups.map(|(id, group)| ListedGroup {
+                group_id: id.clone(),
+                protocol_type: Str::from(group.protocol_type()),
+                group_state: Str::from(format!("{}", group.state())),
+                group_type: Str::from(CLASSIC),
+                ..Default::default()
+            })
+        })
+    }
+
     /// DescribeGroups is for classic groups.
     pub(in crate::broker) fn describe_groups(&mut self, slot: u64, request: DescribeGroupsRequest) {
         let tells = self.version(slot) >= FIRST_WITH_NOT_FOUND;
-        let groups: Vec<DescribedGroup> = request
-            .groups
-            .into_iter()
-            .map(|group_id| {
-                let why = match self.groups.contains_key(&group_id) {
-                    true => format!("Group {group_id} is not a classic group."),
-                    false => format!("Group {group_id} not found."),
-                };
-                DescribedGroup {
-                    error_code: match tells {
-                        true => ErrorCode::GROUP_ID_NOT_FOUND,
-                        false => ErrorCode::NONE,
-                    },
-                    error_message: tells.then(|| Str::from(why)),
-                    group_id,
-                    group_state: Str::from(DEAD),
-                    ..Default::default()
+        let operations = match request.include_authorized_operations {
+            true => GROUP_OPERATIONS,
+            false => i32::MIN,
+        };
+        let mut gate = None;
+        let mut groups = Vec::with_capacity(request.groups.len());
+        for id in &request.groups {
+            let mut described = match self.existing_coordinator(id) {
+                Ok(Some(partition)) => {
+                    gate = later(gate, self.gc_gate(partition));
+                    let gc = self.gcs.get(&partition);
+                    let found = gc.and_then(|gc| gc.group(id));
+                    found.map_or_else(|| self.not_classic(id, tells), |group| group.described(id))
                 }
-            })
-            .collect();
+                Ok(None) => self.not_classic(id, tells),
+                Err(error_code) => DescribedGroup {
+                    error_code,
+                    group_id: id.clone(),
+                    ..Default::default()
+                },
+            };
+            if described.error_code == ErrorCode::NONE {
+                described.authorized_operations = operations;
+            }
+            groups.push(described);
+        }
         let response = DescribeGroupsResponse {
             groups,
             ..Default::default()
         };
-        self.respond(slot, response, None);
+        self.respond(slot, response, gate);
+    }
+
+    fn not_classic(&self, id: &Str, tells: bool) -> DescribedGroup {
+        let why = match self.groups.contains_key(id) {
+            true => format!("Group {id} is not a classic group."),
+            false => format!("Group {id} not found."),
+        };
+        DescribedGroup {
+            error_code: match tells {
+                true => ErrorCode::GROUP_ID_NOT_FOUND,
+                false => ErrorCode::NONE,
+            },
+            error_message: tells.then(|| Str::from(why)),
+            group_id: id.clone(),
+            group_state: Str::from(DEAD),
+            ..Default::default()
+        }
     }
 }

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use super::super::Broker;
 use super::describe_cluster::CLUSTER_OPERATIONS;
-use crate::metadata::{SHARE_STATE_TOPIC, TXN_STATE_TOPIC, Topic};
+use crate::metadata::{INTERNAL_TOPICS, Topic};
 
 /// From here on a topic can be asked for by its id.
 const FIRST_BY_ID: i16 = 12;
@@ -195,5 +195,5 @@ fn malformed(topic: &MetadataRequestTopic) -> MetadataResponseTopic {
 }
 
 fn is_internal(name: &str) -> bool {
-    matches!(name, SHARE_STATE_TOPIC | TXN_STATE_TOPIC)
+    INTERNAL_TOPICS.contains(&name)
 }

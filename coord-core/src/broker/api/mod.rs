@@ -1,5 +1,6 @@
 //! One file for each API; here a frame finds its handler.
 
+mod add_offsets_to_txn;
 pub(super) mod add_partitions_to_txn;
 pub(super) mod add_share_acks_to_txn;
 mod api_versions;
@@ -14,12 +15,18 @@ mod describe_topic_partitions;
 mod end_txn;
 pub(super) mod fetch;
 mod find_coordinator;
+mod heartbeat;
 mod incremental_alter_configs;
 mod init_producer_id;
+mod join_group;
+mod leave_group;
 mod list_config_resources;
 mod list_groups;
 pub(super) mod list_offsets;
 mod metadata;
+mod offset_commit;
+mod offset_delete;
+mod offset_fetch;
 pub(super) mod produce;
 pub(super) mod share_acknowledge;
 mod share_chunks;
@@ -30,13 +37,17 @@ mod share_group_heartbeat;
 mod share_group_offsets;
 mod share_group_state;
 pub(super) mod share_start;
+mod sync_group;
 #[cfg(test)]
 mod tests_admin;
+#[cfg(test)]
+mod tests_consumer_groups;
 #[cfg(test)]
 mod tests_groups;
 #[cfg(test)]
 mod tests_produce;
 mod topic_creation;
+pub(super) mod txn_offset_commit;
 pub(super) mod txn_share_acknowledge;
 mod write_txn_markers;
 
@@ -157,6 +168,7 @@ impl Broker {
 
     fn dispatch(&mut self, slot: u64, request: Request) {
         match request {
+            Request::AddOffsetsToTxn(request) => self.add_offsets_to_txn(slot, request),
             Request::AddPartitionsToTxn(request) => self.add_partitions_to_txn(slot, request),
             Request::AddShareAcksToTxn(request) => self.add_share_acks_to_txn(slot, request),
             Request::AlterShareGroupOffsets(request) => {
@@ -184,6 +196,7 @@ impl Broker {
             Request::EndTxn(request) => self.end_txn(slot, request),
             Request::Fetch(request) => self.fetch(slot, request),
             Request::FindCoordinator(request) => self.find_coordinator(slot, request),
+            Request::Heartbeat(request) => self.heartbeat(slot, request),
             Request::IncrementalAlterConfigs(request) => {
                 self.incremental_alter_configs(slot, request);
             }
@@ -192,9 +205,14 @@ impl Broker {
                 self.initialize_share_group_state(slot, request);
             }
             Request::ListConfigResources(request) => self.list_config_resources(slot, request),
+            Request::JoinGroup(request) => self.join_group(slot, request),
+            Request::LeaveGroup(request) => self.leave_group(slot, request),
             Request::ListGroups(request) => self.list_groups(slot, request),
             Request::ListOffsets(request) => self.list_offsets(slot, request),
             Request::Metadata(request) => self.metadata(slot, request),
+            Request::OffsetCommit(request) => self.offset_commit(slot, request),
+            Request::OffsetDelete(request) => self.offset_delete(slot, request),
+            Request::OffsetFetch(request) => self.offset_fetch(slot, request),
             Request::Produce(request) => self.produce(slot, request),
             Request::ReadShareGroupState(request) => self.read_share_group_state(slot, request),
             Request::ReadShareGroupStateSummary(request) => {
@@ -204,6 +222,8 @@ impl Broker {
             Request::ShareFetch(request) => self.share_fetch(slot, request),
             Request::ShareGroupDescribe(request) => self.share_group_describe(slot, request),
             Request::ShareGroupHeartbeat(request) => self.share_group_heartbeat(slot, request),
+            Request::SyncGroup(request) => self.sync_group(slot, request),
+            Request::TxnOffsetCommit(request) => self.txn_offset_commit(slot, request),
             Request::TxnShareAcknowledge(request) => self.txn_share_acknowledge(slot, request),
             Request::WriteShareGroupState(request) => self.write_share_group_state(slot, request),
             Request::WriteTxnMarkers(request) => self.write_txn_markers_request(slot, request),

@@ -457,7 +457,7 @@ fn check_of(version: i16) -> TxnCheck {
     }
 }
 
-fn verdict(response: &AddPartitionsToTxnResponse) -> ErrorCode {
+pub(super) fn verdict(response: &AddPartitionsToTxnResponse) -> ErrorCode {
     response
         .results_by_transaction
         .iter()

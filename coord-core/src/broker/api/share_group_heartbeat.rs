@@ -1,7 +1,7 @@
 //! ShareGroupHeartbeat (key 76).
 
 use ackord_machine::LogId;
-use ackord_proto::messages::ShareGroupHeartbeatRequest;
+use ackord_proto::messages::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse};
 use ackord_proto::str::Str;
 use alloc::vec::Vec;
 
@@ -14,6 +14,14 @@ impl Broker {
     pub(super) fn share_group_heartbeat(&mut self, slot: u64, request: ShareGroupHeartbeatRequest) {
         self.ensure_share_state_topic();
         let id = request.group_id.clone();
+        if let Err(error_code) = self.check_not_classic(&id) {
+            let response = ShareGroupHeartbeatResponse {
+                error_code,
+                error_message: Some(Str::from("the group is not a share group")),
+                ..Default::default()
+            };
+            return self.respond(slot, response, None);
+        }
         let Some(meta) = self.connections.request(slot) else {
             return;
         };

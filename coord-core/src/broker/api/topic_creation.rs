@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 
 use super::super::Broker;
-use crate::metadata::{SHARE_STATE_TOPIC, TXN_STATE_TOPIC, check_topic_name};
+use crate::metadata::{OFFSETS_TOPIC, SHARE_STATE_TOPIC, TXN_STATE_TOPIC, check_topic_name};
 
 /// A Kafka code and a sentence for people.
 pub(in crate::broker) type Refusal = (ErrorCode, String);
@@ -46,6 +46,7 @@ impl Broker {
     /// The number of partitions that a topic gets where none is asked for.
     pub(in crate::broker) fn default_partitions(&self, name: &str) -> i32 {
         match name {
+            OFFSETS_TOPIC => self.offsets_partitions(),
             SHARE_STATE_TOPIC => self.share_state_partitions(),
             TXN_STATE_TOPIC => self.transaction_partitions(),
             _ => self.config.int("num.partitions"),

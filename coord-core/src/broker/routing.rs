@@ -337,6 +337,7 @@ impl Broker {
         let leader = self.leaders.entry(log).or_insert_with(|| Leader::new(log));
         let mut out = Outbox::new();
         run(leader, ctx, &mut out);
+        leader.arm(group);
         let waits = leader
             .share_partition(group)
             .is_some_and(|partition| partition.archiving_count() > 0);

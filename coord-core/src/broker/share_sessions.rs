@@ -44,16 +44,17 @@ fn once(mut logs: Vec<LogId>) -> Vec<LogId> {
 #[derive(Debug, Default)]
 pub(super) struct ShareSessions {
     sessions: BTreeMap<Key, Session>,
+    by_conn: BTreeSet<(ConnId, Key)>,
 }
 
 impl ShareSessions {
     /// Ends the sessions that were opened on a connection.
     pub(super) fn connection_closed(&mut self, conn: ConnId) -> Vec<Released> {
-        let lost: Vec<Key> = self
-            .sessions
-            .iter()
-            .filter(|(_, session)| session.conn == conn)
-            .map(|(key, _)| key.clone())
+        let first = (conn, (Str::default(), Str::default()));
+        let own = self.by_conn.range(first..);
+        let lost: Vec<Key> = own
+            .take_while(|(own, _)| *own == conn)
+            .map(|(_, key)| key.clone())
             .collect();
         lost.into_iter()
             .filter_map(|(group, member)| self.close(&group, &member))
@@ -68,8 +69,10 @@ impl ShareSessions {
 
     /// Ends a session.
     pub(super) fn close(&mut self, group: &Str, member: &Str) -> Option<Released> {
-        let (group, member) = (group.clone(), member.clone());
-        let session = self.sessions.remove(&(group.clone(), member.clone()))?;
+        let key = (group.clone(), member.clone());
+        let session = self.sessions.remove(&key)?;
+        let (group, member) = key.clone();
+        self.by_conn.remove(&(session.conn, key));
         Some(Released {
             group,
             member,
@@ -94,15 +97,18 @@ impl ShareSessions {
         if !self.sessions.contains_key(&key) && self.sessions.len() >= limit {
             return Err(ErrorCode::SHARE_SESSION_LIMIT_REACHED);
         }
-        self.sessions.insert(
-            key,
-            Session {
-                conn,
-                epoch: 1,
-                logs: once(logs),
-                rotation: 0,
-            },
-        );
+        let session = Session {
+            conn,
+            epoch: 1,
+            logs: once(logs),
+            rotation: 0,
+        };
+        self.by_conn.insert((conn, key.clone()));
+        if let Some(old) = self.sessions.insert(key.clone(), session)
+            && old.conn != conn
+        {
+            self.by_conn.remove(&(old.conn, key));
+        }
         Ok(())
     }
 

@@ -156,10 +156,11 @@ impl Broker {
     fn leader_deadline(&mut self, log: LogId) {
         let state_partitions = self.share_state_partitions();
         let now = self.now;
-        let Some(leader) = self.leaders.get(&log) else {
-            return;
-        };
-        for group in leader.expired_groups(now.mono) {
+        let mut expired = Vec::new();
+        self.with_leader(log, &Str::default(), None, |leader, _, out| {
+            expired = leader.handle_timeout(now, state_partitions, out);
+        });
+        for group in expired {
             let mut available = false;
             self.with_leader(log, &group, None, |leader, ctx, out| {
                 available = leader.expire(ctx, &group, out);
@@ -168,8 +169,5 @@ impl Broker {
                 self.wake_share_fetches(log, &group);
             }
         }
-        self.with_leader(log, &Str::default(), None, |leader, _, out| {
-            leader.retry(now, state_partitions, out);
-        });
     }
 }

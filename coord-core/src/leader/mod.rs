@@ -8,7 +8,7 @@ mod transaction;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ackord_machine::{Body, Deadline, DeadlineReason, Envelope, LogId, MonoTime, Now, Role};
+use ackord_machine::{Body, Deadline, DeadlineReason, Envelope, LogId, Now, Role, Timers};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 use ackord_share_partition::{AckRange, Change, Config, SharePartition, Span};
@@ -19,6 +19,9 @@ use crate::outbox::{Outbox, Ticket};
 
 use share::Share;
 pub use share::ShareLoad;
+
+/// Milliseconds until a request to the share coordinator is sent again.
+const RETRY_MS: i64 = 1000;
 
 /// What a leader answers a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +59,18 @@ pub struct Leader {
     shares: BTreeMap<Str, Share>,
     writes: BTreeMap<u64, persist::Write>,
     last_correlation: u64,
+    timers: Timers<TimerKey>,
+}
+
+/// What a deadline is for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerKey {
+    /// A lock of this group ends.
+    Lock(Str),
+    /// The state of this group is asked for again.
+    Read(Str),
+    /// A write without an answer is sent again.
+    Write(u64),
 }
 
 impl Leader {
@@ -66,6 +81,7 @@ impl Leader {
             shares: BTreeMap::new(),
             writes: BTreeMap::new(),
             last_correlation: 0,
+            timers: Timers::new(),
         }
     }
 
@@ -88,8 +104,9 @@ impl Leader {
     ) -> ShareLoad<'_> {
         if !self.shares.contains_key(group) {
             let correlation = self.next_correlation();
-            let share = Share::reading(correlation, persist::retry_at(ctx.now));
-            self.shares.insert(group.clone(), share);
+            self.shares
+                .insert(group.clone(), Share::reading(correlation));
+            self.retry_later(ctx.now, TimerKey::Read(group.clone()));
             out.send(self.read_request(ctx.state_partitions, group, correlation));
         }
         match self.shares.get_mut(group) {
@@ -225,16 +242,20 @@ impl Leader {
         if let Some(share) = self.shares.remove(group) {
             self.refuse_stages(share.stages, ErrorCode::COORDINATOR_NOT_AVAILABLE, out);
         }
+        let name = Str::from(group);
+        self.timers.cancel(&TimerKey::Read(name.clone()));
+        self.timers.cancel(&TimerKey::Lock(name));
         let given_up: Vec<u64> = self
             .writes
             .iter()
             .filter(|(_, write)| *write.group == *group)
             .map(|(correlation, _)| *correlation)
             .collect();
-        for write in given_up
-            .iter()
-            .filter_map(|correlation| self.writes.remove(correlation))
-        {
+        for correlation in given_up {
+            self.timers.cancel(&TimerKey::Write(correlation));
+            let Some(write) = self.writes.remove(&correlation) else {
+                continue;
+            };
             if let Some(ticket) = write.ticket {
                 let code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
                 out.reply(
@@ -248,30 +269,43 @@ impl Leader {
         }
     }
 
-    /// The group's lock that ends first, or the next repetition of an unanswered request.
+    /// The lock that ends first, or the next repetition of an unanswered request.
     pub fn next_deadline(&self) -> Option<Deadline> {
-        let locks = self.shares.values().filter_map(Share::next_lock);
-        let locks = locks.map(|at| Deadline {
-            at,
-            reason: DeadlineReason::AcquisitionLock,
-        });
-        let reads = self.shares.values().filter_map(Share::retry_at);
-        let writes = self.writes.values().map(|write| write.retry_at);
-        let retries = reads.chain(writes).map(|at| Deadline {
-            at,
-            reason: DeadlineReason::Retry,
-        });
-        locks.chain(retries).min()
+        let (at, key) = self.timers.next()?;
+        let reason = match key {
+            TimerKey::Lock(_) => DeadlineReason::AcquisitionLock,
+            TimerKey::Read(_) | TimerKey::Write(_) => DeadlineReason::Retry,
+        };
+        Some(Deadline { at, reason })
     }
 
-    /// Groups with a lock that has run out by `now`.
-    pub fn expired_groups(&self, now: MonoTime) -> Vec<Str> {
-        let expired = |share: &Share| share.next_lock().is_some_and(|at| at <= now);
-        self.shares
-            .iter()
-            .filter(|(_, share)| expired(share))
-            .map(|(group, _)| group.clone())
-            .collect()
+    /// Notes when the locks of a group end now. To be called after anything that used its share
+    /// partition.
+    pub fn arm(&mut self, group: &Str) {
+        let lock = self.shares.get(group).and_then(Share::next_lock);
+        self.timers.set(TimerKey::Lock(group.clone()), lock);
+    }
+
+    fn retry_later(&mut self, now: Now, key: TimerKey) {
+        self.timers.arm(key, now.mono.plus_millis(RETRY_MS));
+    }
+
+    /// Sends again what was not answered in time. Returns the groups with a lock that has run out.
+    pub fn handle_timeout(
+        &mut self,
+        now: Now,
+        state_partitions: i32,
+        out: &mut Outbox<LeaderReply>,
+    ) -> Vec<Str> {
+        let mut expired = Vec::new();
+        while let Some(key) = self.timers.pop_due(now.mono) {
+            match key {
+                TimerKey::Lock(group) => expired.push(group),
+                TimerKey::Read(group) => self.read_again(now, state_partitions, &group, out),
+                TimerKey::Write(correlation) => self.write_again(now, correlation, out),
+            }
+        }
+        expired
     }
 
     fn next_correlation(&mut self) -> u64 {
@@ -315,15 +349,14 @@ impl Leader {
         let correlation = self.next_correlation();
         let request = self.write_request(group, &change);
         let envelope = self.envelope(ctx.state_partitions, group, correlation, request);
-        let retry_at = persist::retry_at(ctx.now);
         let group = group.clone();
         let write = persist::Write {
             group,
             ticket,
             refusal,
             envelope: envelope.clone(),
-            retry_at,
         };
+        self.retry_later(ctx.now, TimerKey::Write(correlation));
         self.writes.insert(correlation, write);
         out.send(envelope);
         available

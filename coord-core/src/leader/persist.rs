@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use ackord_machine::{Body, Envelope, MonoTime, Now, PendingAck};
+use ackord_machine::{Body, Envelope, Now, PendingAck};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
     ReadShareGroupStateRequest, ReadShareGroupStateResponse, WriteShareGroupStateRequest,
@@ -15,17 +15,11 @@ use ackord_share_partition::{AckError, Change, RecordState, SharePartition, Stat
 
 use super::share::{Phase, Share};
 use super::transaction::{end, given_up};
-use super::{Leader, LeaderContext, LeaderReply};
+use super::{Leader, LeaderContext, LeaderReply, TimerKey};
 use crate::outbox::{Outbox, Ticket};
 
 /// The one leader epoch there is while partitions do not move.
 pub(super) const LEADER_EPOCH: i32 = 0;
-
-const RETRY_MS: i64 = 1000;
-
-pub(super) fn retry_at(now: Now) -> MonoTime {
-    now.mono.plus_millis(RETRY_MS)
-}
 
 pub(super) fn acknowledged(refusal: Option<AckError>) -> LeaderReply {
     match refusal {
@@ -51,7 +45,6 @@ pub(super) struct Write {
     /// Records of the request that were refused while others were done.
     pub(super) refusal: Option<AckError>,
     pub(super) envelope: Envelope,
-    pub(super) retry_at: MonoTime,
 }
 
 impl Leader {
@@ -115,7 +108,7 @@ impl Leader {
 
     /// The group whose read is answered by `correlation`.
     pub fn reading_group(&self, correlation: u64) -> Option<&Str> {
-        let waits = |share: &Share| matches!(share.phase, Phase::Reading { correlation: own, .. } if own == correlation);
+        let waits = |share: &Share| share.read_under_way() == Some(correlation);
         self.shares
             .iter()
             .find(|(_, share)| waits(share))
@@ -138,6 +131,7 @@ impl Leader {
             .iter()
             .flat_map(|topic| &topic.partitions)
             .next();
+        self.timers.cancel(&TimerKey::Read(group.clone()));
         let Some(share) = self.shares.get_mut(group) else {
             return;
         };
@@ -196,6 +190,7 @@ impl Leader {
         out: &mut Outbox<LeaderReply>,
     ) -> Option<Str> {
         let write = self.writes.remove(&correlation)?;
+        self.timers.cancel(&TimerKey::Write(correlation));
         let result = response
             .results
             .iter()
@@ -222,31 +217,30 @@ impl Leader {
         Some(write.group)
     }
 
-    /// Sends again what was not answered in time.
-    pub fn retry(&mut self, now: Now, state_partitions: i32, out: &mut Outbox<LeaderReply>) {
-        for write in self
-            .writes
-            .values_mut()
-            .filter(|write| write.retry_at <= now.mono)
-        {
-            write.retry_at = retry_at(now);
+    pub(super) fn write_again(
+        &mut self,
+        now: Now,
+        correlation: u64,
+        out: &mut Outbox<LeaderReply>,
+    ) {
+        if let Some(write) = self.writes.get(&correlation) {
             out.send(write.envelope.clone());
+            self.retry_later(now, TimerKey::Write(correlation));
         }
-        let mut late = Vec::new();
-        for (group, share) in &mut self.shares {
-            if let Phase::Reading {
-                correlation,
-                retry_at: at,
-            } = &mut share.phase
-                && *at <= now.mono
-            {
-                *at = retry_at(now);
-                late.push((group.clone(), *correlation));
-            }
-        }
-        for (group, correlation) in late {
-            out.send(self.read_request(state_partitions, &group, correlation));
-        }
+    }
+
+    pub(super) fn read_again(
+        &mut self,
+        now: Now,
+        state_partitions: i32,
+        group: &Str,
+        out: &mut Outbox<LeaderReply>,
+    ) {
+        let Some(correlation) = self.shares.get(group).and_then(Share::read_under_way) else {
+            return;
+        };
+        self.retry_later(now, TimerKey::Read(group.clone()));
+        out.send(self.read_request(state_partitions, group, correlation));
     }
 }
 

@@ -33,7 +33,6 @@ pub(super) enum Phase {
     Failed(ErrorCode),
     Reading {
         correlation: u64,
-        retry_at: MonoTime,
     },
     Ready {
         partition: Box<SharePartition>,
@@ -42,11 +41,8 @@ pub(super) enum Phase {
 }
 
 impl Share {
-    pub(super) fn reading(correlation: u64, retry_at: MonoTime) -> Self {
-        let phase = Phase::Reading {
-            correlation,
-            retry_at,
-        };
+    pub(super) fn reading(correlation: u64) -> Self {
+        let phase = Phase::Reading { correlation };
         Share {
             phase,
             stages: Vec::new(),
@@ -87,9 +83,10 @@ impl Share {
         self.ready().and_then(SharePartition::next_expiry)
     }
 
-    pub(super) fn retry_at(&self) -> Option<MonoTime> {
+    /// The read that is not answered yet.
+    pub(super) fn read_under_way(&self) -> Option<u64> {
         match &self.phase {
-            Phase::Reading { retry_at, .. } => Some(*retry_at),
+            Phase::Reading { correlation } => Some(*correlation),
             Phase::Failed(_) | Phase::Ready { .. } => None,
         }
     }

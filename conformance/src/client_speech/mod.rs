@@ -248,6 +248,9 @@ impl Reading {
 
     fn client(&mut self, client: &str, verb: &Verb, expected: &Expected) -> Said {
         match verb {
+            Verb::Read { .. } if matches!(expected, Expected::Parts(_)) => {
+                Err("a reader that is out of range goes on by itself")
+            }
             Verb::Produce { .. } | Verb::Read { .. } if *expected != Expected::Waiting => Ok(()),
             Verb::Init { .. }
             | Verb::Begin

@@ -176,7 +176,8 @@ impl Reader {
             self.at += 1;
             return Ok(UnknownTags::default());
         }
-        self.some_unknown_tags()
+        let some = self.some_unknown_tags();
+        some.map_err(|fault| self.name_fault(fault, "unknown_tags"))
     }
 
     #[cold]

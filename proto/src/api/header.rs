@@ -144,7 +144,7 @@ impl RequestHeader {
     /// # Errors
     /// `UnknownApi` for a key that is not in [`ApiKey`]; else what is wrong with the bytes.
     pub fn decode(r: &mut Reader) -> Result<Self, DecodeError> {
-        Self::read(r).map_err(|fault| r.error(fault))
+        Self::read(r).map_err(|fault| r.error(fault).in_message("RequestHeader"))
     }
 
     fn read(r: &mut Reader) -> Result<Self, Fault> {
@@ -243,10 +243,11 @@ impl ResponseHeader {
 }
 
 fn read_tags(r: &mut Reader, tags: &mut UnknownTags) -> Result<(), Fault> {
-    for _ in 0..r.tag_count()? {
-        let (tag, size, _) = r.tag_start()?;
-        tags.insert(tag, r.take(size)?.into());
-    }
+    let flexible = Layout {
+        flexible: true,
+        ..RIGID
+    };
+    *tags = r.unknown_tags(flexible)?;
     Ok(())
 }
 

@@ -104,13 +104,41 @@ pub(super) fn bytes(bytes: &Bytes, what: &What, topic: Option<&str>) -> Shown {
     if let Some(frames) = with_sizes(bytes) {
         return frames.iter().map(frame).collect();
     }
+    let Some((size, rest)) = cut_off(bytes) else {
+        return frame(bytes);
+    };
+    let there = rest.len();
+    let response = matches!(what, What::Response(..));
+    if !response && !may_be_request(bytes) && may_be_request(&rest) {
+        let mut shown = frame(&rest);
+        let sentence = format!("the frame says that it has {size} bytes, but {there} follow");
+        shown.faults.insert(0, Bad(sentence));
+        return shown;
+    }
     let mut shown = frame(bytes);
-    if let Some(hint) = size_hint(bytes) {
-        for Bad(sentence) in &mut shown.faults {
-            sentence.push_str(&hint);
-        }
+    for Bad(sentence) in shown.faults.iter_mut().filter(|_| response) {
+        sentence.push_str(&format!(
+            " (read as a frame without its size; as a size the first four bytes say {size}, but \
+             {there} follow)"
+        ));
     }
     shown
+}
+
+/// The size that the first four bytes say, and what follows, where that is less.
+fn cut_off(bytes: &Bytes) -> Option<(usize, Bytes)> {
+    let size = usize::try_from(i32::from_be_bytes(*bytes.first_chunk()?)).ok()?;
+    let rest = bytes.slice(4..);
+    (rest.len() < size).then_some((size, rest))
+}
+
+/// Whether the bytes begin with key and version of a request that exists.
+fn may_be_request(bytes: &Bytes) -> bool {
+    let Some([k0, k1, v0, v1]) = bytes.first_chunk() else {
+        return false;
+    };
+    let key = ApiKey::from_key(i16::from_be_bytes([*k0, *k1]));
+    key.is_some_and(|key| key.versions().contains(&i16::from_be_bytes([*v0, *v1])))
 }
 
 /// Record batches, as flags say: at least one has to be there.
@@ -128,15 +156,9 @@ fn records_of(bytes: &Bytes, topic: Option<&str>) -> Shown {
 /// Whether a whole batch of magic 2 stands here. Where the bytes could begin a request as well,
 /// the checksum decides.
 fn is_batch(bytes: &Bytes) -> bool {
-    let start = bytes.first_chunk().map(|[k0, k1, v0, v1]| {
-        let key = ApiKey::from_key(i16::from_be_bytes([*k0, *k1]));
-        (key, i16::from_be_bytes([*v0, *v1]))
-    });
-    let may_be_request = matches!(start, Some((Some(key), version))
-        if key.versions().contains(&version));
     let whole = BatchIter::new(bytes.clone()).next();
     whole.is_some_and(|batch| batch.is_ok())
-        && (!may_be_request || records::verify_crc(bytes).is_ok())
+        && (!may_be_request(bytes) || records::verify_crc(bytes).is_ok())
 }
 
 /// The frames, where the bytes are frames with their sizes and nothing else.
@@ -148,18 +170,6 @@ fn with_sizes(bytes: &Bytes) -> Option<Vec<Bytes>> {
         frames.push(frame);
     }
     (stream.buffered() == 0 && !frames.is_empty()).then_some(frames)
-}
-
-/// What the first four bytes say as a size, where that is not what is there.
-fn size_hint(bytes: &Bytes) -> Option<String> {
-    let size = i32::from_be_bytes(*bytes.first_chunk()?);
-    let follow = bytes.len() - 4;
-    (size > 0).then(|| {
-        format!(
-            " (read as a frame without its size: the first four bytes as a size say {size}, but \
-             {follow} bytes follow)"
-        )
-    })
 }
 
 pub(super) fn request(frame: &Bytes) -> Shown {

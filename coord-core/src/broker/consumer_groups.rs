@@ -136,6 +136,9 @@ impl Broker {
         mut response: JoinGroupResponse,
         gate: Option<OpId>,
     ) {
+        if response.error_code.is_error() {
+            response.protocol_name = None;
+        }
         if self.version(slot) < PROTOCOL_MAY_BE_NULL {
             response.protocol_name.get_or_insert_default();
         }

@@ -14,8 +14,8 @@ use super::super::Broker;
 use super::super::journal::later;
 use super::metadata::operations;
 
-/// Type and protocol of a share group, as Kafka lists them.
-const SHARE: (&str, &str) = ("share", "share");
+/// Type and protocol of a share group.
+const SHARE: &str = "share";
 /// Type of a classic group.
 const CLASSIC: &str = "classic";
 
@@ -59,12 +59,11 @@ impl Broker {
     }
 
     fn listed_share_groups(&self) -> Vec<ListedGroup> {
-        let (group_type, protocol_type) = SHARE;
         let groups = self.groups.values().map(|group| ListedGroup {
             group_id: group.id().clone(),
-            protocol_type: Str::from(protocol_type),
+            protocol_type: Str::from(SHARE),
             group_state: Str::from(group.state()),
-            group_type: Str::from(group_type),
+            group_type: Str::from(SHARE),
             ..Default::default()
         });
         groups.collect()

@@ -213,7 +213,11 @@ impl Broker {
         let group = request.group_id;
         let checked = match group.is_empty() {
             true => Err((ErrorCode::INVALID_GROUP_ID, INVALID_ID.to_string())),
-            false => self.check_unused(&group).and_then(|()| self.check_sgcs()),
+            false => self
+                .check_not_classic(&group)
+                .map_err(|code| (code, alloc::format!("Group {group} is not a share group.")))
+                .and_then(|()| self.check_unused(&group))
+                .and_then(|()| self.check_sgcs()),
         };
         if let Err((error_code, why)) = checked {
             let response = AlterShareGroupOffsetsResponse {

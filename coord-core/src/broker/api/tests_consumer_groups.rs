@@ -400,14 +400,14 @@ fn groups_are_described_and_listed() {
             .collect();
         names.sort();
         match version {
-            5.. => assert_eq!(names, ["g Stable Classic", "simple Empty Classic"]),
+            5.. => assert_eq!(names, ["g Stable classic", "simple Empty classic"]),
             4 => assert_eq!(names, ["g Stable ", "simple Empty "]),
             _ => assert_eq!(names, ["g  ", "simple  "]),
         }
     }
     let request = ListGroupsRequest {
         states_filter: vec![Str::from("stable")],
-        types_filter: vec![Str::from("classic")],
+        types_filter: vec![Str::from("Classic")],
         ..Default::default()
     };
     let answer = ask!(test, ListGroups, 5, request);

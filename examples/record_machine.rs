@@ -3,13 +3,13 @@
 
 use ackord_machine::{MonoTime, StagedRange, TxnOwner};
 use ackord_proto::error_code::ErrorCode;
-use ackord_share_partition::{AcquireMode, Config, LogBatch, SharePartition, TxnOutcome};
+use ackord_share_partition::TxnOutcome::{Abort, Commit};
+use ackord_share_partition::{AcquireMode, Config, LogBatch, SharePartition};
 
 fn main() {
     let (mut partition, member) = (SharePartition::new(Config::default(), 0), "member".into());
     let log = [LogBatch { base: 0, last: 9 }];
-    let aborted = TxnOutcome::Abort { queue_open: false };
-    for (epoch, outcome) in [(0, aborted), (1, TxnOutcome::Commit)] {
+    for (epoch, outcome) in [(0, Abort { queue_open: false }), (1, Commit)] {
         let now = MonoTime::from_millis(100);
         let got = partition.acquire(now, &member, &log, 500, 500, AcquireMode::BatchOptimized);
         let accept = StagedRange {
@@ -23,8 +23,10 @@ fn main() {
             producer_epoch: epoch,
         };
         let verdict = partition.stage(now, Some(&member), owner, ErrorCode::NONE, &[accept]);
-        println!("delivery {}: {verdict:?}", got[0].delivery_count);
         partition.resolve(owner.producer_id, epoch + 1, true, outcome);
-        println!("{outcome:?}: start {}", partition.start_offset());
+        println!(
+            "{verdict:?}, {outcome:?}: start {}",
+            partition.start_offset()
+        );
     }
 }

@@ -81,7 +81,7 @@ def main():
             clean = False
         if options.consumer:
             values = read_back(options.consumer, address, "kill9-out", options.partitions)
-            lost = sum(str(number) not in values for number in range(options.records))
+            lost = sum(f"enriched-{number}" not in values for number in range(options.records))
             doubled = sum(count - 1 for count in values.values())
             print(f"read back from outside: {len(values)}, lost {lost}, doubled {doubled}")
             clean = clean and lost == 0 and doubled == 0

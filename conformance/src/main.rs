@@ -49,7 +49,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let (passed, failed, skipped) = match Arguments::parse().command {
+    let command = Arguments::parse().command;
+    // A golden vector that nobody understood has not been checked.
+    let all_count = matches!(command, Command::Vectors { .. });
+    let (passed, failed, skipped) = match command {
         Command::Scripts {
             against,
             show,
@@ -78,7 +81,7 @@ fn main() -> ExitCode {
         0 => println!("{passed} passed, {failed} failed"),
         skipped => println!("{passed} passed, {failed} failed, {skipped} skipped"),
     }
-    if failed == 0 {
+    if failed == 0 && !(all_count && skipped > 0) {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -77,8 +77,11 @@ impl Broken {
                 self.kept.extend((0..8).map(|_| Effect::Read { conn }));
                 Some(Effect::Read { conn })
             }
-            // The connection stays, and what the adapter has still goes out.
-            (Some(Fault::SendsAfterClose), Effect::Close { conn, .. }) => Some(Self::more(conn)),
+            // Something that the core did not ask for goes out behind the last reply.
+            (Some(Fault::SendsAfterClose), Effect::Close { conn, reason }) => {
+                self.kept.push_back(Effect::Close { conn, reason });
+                Some(Self::more(conn))
+            }
             (_, effect) => Some(effect),
         }
     }
@@ -149,7 +152,10 @@ fn an_adapter_that_forgets_a_deadline_is_caught() {
 
 #[test]
 fn an_adapter_that_sends_after_close_is_caught() {
-    assert_eq!(broken(Fault::SendsAfterClose), [Rule::Writes]);
+    let breaches = check(ackord_io_tokio::server::serve, Some(Fault::SendsAfterClose));
+    assert!(breaches.iter().all(|breach| breach.rule == Rule::Writes));
+    let seen = |breach: &Breach| breach.seen == "something was sent after a close";
+    assert!(breaches.iter().any(seen), "{breaches:#?}");
 }
 
 #[test]

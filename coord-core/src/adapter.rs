@@ -3,7 +3,7 @@
 //!
 //! An adapter is the part of a program that does what a [`Core`] decides: it owns the sockets, the
 //! clock and the store. Two are in this project (tokio and async-std), and the example `embed` is
-//! one of a hundred lines on plain threads. Any other runtime, or none, will do.
+//! one of 150 lines on plain threads. Any other runtime, or none, will do.
 //!
 //! # The loop
 //!

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ackord_client_core::client::{Fetcher, Runtime};
 use ackord_client_core::{FetcherConfig, Isolation};
 
-use super::copy::Copy;
+use super::copy::{Copy, transform};
 use super::options::Options;
 use super::progress::Progress;
 
@@ -89,8 +89,10 @@ pub(super) async fn watch<R: Runtime>(copy: &Copy<R>) -> Result<Copies, String> 
 
 /// Prints the account; true where it is clean.
 pub(super) fn print(options: &Options, tally: &Tally, copies: &Copies) -> bool {
-    let wanted = (0..options.records).map(|number| number.to_string().into_bytes());
-    let lost = wanted.filter(|value| !copies.contains_key(value)).count();
+    let wanted = (0..options.records).map(|number| transform(number.to_string().as_bytes()));
+    let found = wanted.filter(|value| copies.contains_key(value)).count() as u64;
+    let lost = options.records - found;
+    let strange = copies.len() as u64 - found;
     let doubled: u64 = copies.values().map(|count| count - 1).sum();
     println!(
         "read {}, committed {}, aborted transactions {}, dropped workers {}",
@@ -100,5 +102,8 @@ pub(super) fn print(options: &Options, tally: &Tally, copies: &Copies) -> bool {
         get(&tally.dropped),
     );
     println!("output {}, lost {lost}, doubled {doubled}", copies.len());
-    lost == 0 && doubled == 0
+    if strange > 0 {
+        println!("{strange} values are of nobody's making");
+    }
+    lost == 0 && doubled == 0 && strange == 0
 }

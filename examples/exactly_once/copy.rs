@@ -164,7 +164,7 @@ impl<R: Runtime> Copy<R> {
         producer.begin_transaction().await?;
         leash.begun();
         for record in &polled.records {
-            let value = record.value.clone().unwrap_or_default();
+            let value = transform(record.value.as_deref().unwrap_or_default());
             drop(producer.send(ProducerRecord::new(self.options.output(), value)));
         }
         let acks = ShareAcknowledgements::from_records(polled, AcknowledgeType::Accept);
@@ -178,6 +178,11 @@ impl<R: Runtime> Copy<R> {
         producer.commit_transaction().await?;
         Ok(End::Committed)
     }
+}
+
+/// What becomes of an input.
+pub(super) fn transform(value: &[u8]) -> Vec<u8> {
+    [b"enriched-", value].concat()
 }
 
 /// Gives back what was not bound, so that nobody has to wait for its lock to run out.

@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT.
+//! SIGTERM and SIGINT, on a thread of their own: no adapter needs the signals of its runtime.
 
 use std::io;
 use std::thread;

@@ -1,6 +1,6 @@
 //! How many allocations a decode takes. The counter is one for all threads, so there is one test.
 
-use ackord_bench_codec::allocations::count;
+use ackord_bench_codec::allocations::{bytes, count};
 use ackord_bench_codec::{decode, encode, samples};
 use ackord_proto::Message;
 use ackord_proto::records::{RecordIter, validate_for_append};
@@ -17,6 +17,13 @@ fn both<M: Message>(message: &M, version: i16) -> (usize, usize) {
     (decoding, encoding)
 }
 
+/// Bytes that a decode allocates.
+fn decoded_bytes<M: Message>(message: &M, version: i16) -> usize {
+    let frame = Bytes::from(encode(message, version).concat());
+    let _first = frame.clone();
+    bytes(|| decode::<M>(&frame, version))
+}
+
 #[test]
 fn a_decode_allocates_for_lists_and_for_nothing_else() {
     // One list of APIs.
@@ -30,6 +37,12 @@ fn a_decode_allocates_for_lists_and_for_nothing_else() {
     assert_eq!(both(&samples::share_fetch(), 1).0, 3);
     // The buffer, its share count, the chunks, the list of payloads.
     assert!(both(&samples::produce(), 9).1 <= 4);
+
+    // Of the payload of 1 MiB not a byte is copied; lists cost what is in them.
+    assert!(decoded_bytes(&samples::produce(), 9) <= 1024);
+    assert!(decoded_bytes(&samples::fetch(), 12) <= 1024);
+    let ranges = encode(&samples::share_fetch(), 1).concat().len();
+    assert!(decoded_bytes(&samples::share_fetch(), 1) <= 4 * ranges);
 
     let batch = samples::batch(1_000);
     let _first = batch.clone();

@@ -282,11 +282,6 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
-        "group.share.assignment.interval.ms",
-        "1000",
-        ConfigKind::Int(0, INT),
-    ),
-    def(
         "group.initial.rebalance.delay.ms",
         "3000",
         ConfigKind::Int(0, INT),
@@ -301,6 +296,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "group.min.session.timeout.ms",
         "6000",
         ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.share.assignment.interval.ms",
+        "1000",
+        ConfigKind::Int(0, INT),
     ),
     def(
         "group.share.delivery.count.limit",

@@ -76,6 +76,13 @@ pub type TransactionalShareAcknowledger = client::TransactionalShareAcknowledger
 #[derive(Clone, Copy, Debug)]
 pub struct AsyncStd;
 
+impl AsyncStd {
+    /// Waits for a future: for programs that are not async themselves.
+    pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+        task::block_on(future)
+    }
+}
+
 impl Runtime for AsyncStd {
     type Socket = TcpStream;
 

@@ -48,6 +48,7 @@
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
+use std::sync::LazyLock;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -55,6 +56,7 @@ use ackord_client_core::client::{self, Runtime};
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::runtime;
 
 pub use ackord_client_core::client::{ProducerRecord, RecordMetadata};
 
@@ -74,6 +76,22 @@ pub type TransactionalShareAcknowledger = client::TransactionalShareAcknowledger
 /// The runtime that the calling thread is in.
 #[derive(Clone, Copy, Debug)]
 pub struct Tokio;
+
+impl Tokio {
+    /// Waits for a future on a runtime that all callers share: for programs that have none.
+    ///
+    /// # Errors
+    ///
+    /// No runtime can be started.
+    pub fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
+        static SHARED: LazyLock<io::Result<runtime::Runtime>> =
+            LazyLock::new(runtime::Runtime::new);
+        match &*SHARED {
+            Ok(shared) => Ok(shared.block_on(future)),
+            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+        }
+    }
+}
 
 impl Runtime for Tokio {
     type Socket = TcpStream;

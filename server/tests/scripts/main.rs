@@ -7,7 +7,6 @@ mod server_arm;
 use std::io;
 use std::net::TcpListener;
 use std::path::Path;
-use std::sync::LazyLock;
 use std::thread;
 
 use ackord_conformance::arm::Arm;
@@ -21,7 +20,6 @@ use ackord_machine::Limits;
 use ackord_server::{Address, Durability, Host, Level, Logger, Startup};
 use client_arm::{ClientArm, Entered, Taking};
 use server_arm::ServerArm;
-use tokio::runtime::Runtime;
 
 /// How an adapter accepts and serves connections.
 type Serve = fn(TcpListener, Host) -> io::Result<()>;
@@ -75,14 +73,13 @@ fn scripts_hold_on_async_std_over_loopback() {
 
 impl Entered for Tokio {
     fn block_on<T>(future: impl Future<Output = T>) -> T {
-        static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
-        RUNTIME.block_on(future)
+        Tokio::block_on(future).expect("a runtime")
     }
 }
 
 impl Entered for AsyncStd {
     fn block_on<T>(future: impl Future<Output = T>) -> T {
-        async_std::task::block_on(future)
+        AsyncStd::block_on(future)
     }
 }
 

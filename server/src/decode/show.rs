@@ -109,7 +109,8 @@ pub(super) fn bytes(bytes: &Bytes, what: &What, topic: Option<&str>) -> Shown {
     };
     let there = rest.len();
     let response = matches!(what, What::Response(..));
-    if !response && !may_be_request(bytes) && may_be_request(&rest) {
+    let begins = |bytes: &Bytes| RequestHeader::decode(&mut Reader::new(bytes.clone())).is_ok();
+    if !response && !may_be_request(bytes) && may_be_request(&rest) && begins(&rest) {
         let mut shown = frame(&rest);
         let sentence = format!("the frame says that it has {size} bytes, but {there} follow");
         shown.faults.insert(0, Bad(sentence));

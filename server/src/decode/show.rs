@@ -109,7 +109,8 @@ pub(super) fn bytes(bytes: &Bytes, what: &What, topic: Option<&str>) -> Shown {
     };
     let there = rest.len();
     let response = matches!(what, What::Response(..));
-    if !response && !may_be_request(bytes) && may_be_request(&rest) {
+    let begins = |bytes: &Bytes| RequestHeader::decode(&mut Reader::new(bytes.clone())).is_ok();
+    if !response && !may_be_request(bytes) && may_be_request(&rest) && begins(&rest) {
         let mut shown = frame(&rest);
         let sentence = format!("the frame says that it has {size} bytes, but {there} follow");
         shown.faults.insert(0, Bad(sentence));
@@ -222,7 +223,8 @@ fn print_response(key: ApiKey, version: i16, frame: &Bytes, p: &mut Printer) -> 
     Ok(())
 }
 
-/// A body without its header.
+/// A body without its header. Where it has records they are only bytes in these tables, so what
+/// they are not is no fault.
 pub(super) fn body(response: bool, key: ApiKey, version: i16, bytes: Bytes) -> Shown {
     let mut p = printer(None, &bytes);
     let mut r = Reader::new(bytes);
@@ -236,7 +238,10 @@ pub(super) fn body(response: bool, key: ApiKey, version: i16, bytes: Bytes) -> S
     match shown {
         Ok(()) => {
             print_rest(&mut r, &mut p);
-            end(p, Ok(()))
+            Shown {
+                faults: Vec::new(),
+                ..end(p, Ok(()))
+            }
         }
         Err(error) => Shown::fault(wrong(error)),
     }

@@ -13,8 +13,8 @@ pub(super) struct Row {
     cells: Vec<(String, String)>,
 }
 
-/// The columns of each table, by which a row without its head is known.
-const TABLES: [&[&str]; 13] = [
+/// The columns of each table, by which a row without its head is known: the first one that fits.
+const TABLES: [&[&str]; 14] = [
     &[
         "api_key",
         "api_name",
@@ -84,13 +84,6 @@ const TABLES: [&[&str]; 13] = [
         "json",
     ],
     &[
-        "name",
-        "hex",
-        "header_outcome",
-        "header_version",
-        "request_outcome",
-    ],
-    &[
         "topic",
         "record_type",
         "record_name",
@@ -124,10 +117,15 @@ const TABLES: [&[&str]; 13] = [
         "iterate",
         "log_validator",
     ],
+    &["name", "hex", "magic", "produce_exception", "json"],
+    &[
+        "name",
+        "hex",
+        "header_outcome",
+        "header_version",
+        "request_outcome",
+    ],
 ];
-
-/// As [`TABLES`]; looked at last, since its rows look like those of record sets.
-const LEGACY: &[&str] = &["name", "hex", "magic", "produce_exception", "json"];
 
 /// Whether a cell can stand in this column.
 fn fits(column: &str, cell: &str) -> bool {
@@ -137,19 +135,23 @@ fn fits(column: &str, cell: &str) -> bool {
         "kind" => matches!(cell, "request" | "response"),
         "json" => cell.starts_with(['{', '[']),
         "value_hex" if cell == "null" => true,
-        _ if column.ends_with("hex") => cell.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        "version" | "unread" => matches!(cell, "" | "none") || number(cell),
-        "api_key" | "header_version" | "fill_count" | "base_offset" | "last_offset"
-        | "record_count" | "crc" | "attributes" | "batch_count" | "valid_bytes" | "magic"
-        | "correlation_id" | "record_type" | "requests" | "responses" | "bytes" => number(cell),
+        _ if column.ends_with("hex") => {
+            cell.len().is_multiple_of(2) && cell.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }
+        "version" => cell == "none" || number(cell),
+        "header_outcome" => !number(cell),
+        // Empty where the header was refused.
+        "header_version" | "unread" => cell.is_empty() || number(cell),
+        "api_key" | "fill_count" | "base_offset" | "last_offset" | "record_count" | "crc"
+        | "attributes" | "batch_count" | "valid_bytes" | "magic" | "correlation_id"
+        | "record_type" | "requests" | "responses" | "bytes" => number(cell),
         _ => true,
     }
 }
 
 /// The columns of the table to which these cells belong.
 fn columns_of(cells: &[&str]) -> Option<&'static [&'static str]> {
-    let tables = TABLES.into_iter().chain([LEGACY]);
-    tables.into_iter().find(|columns| {
+    TABLES.into_iter().find(|columns| {
         columns.len() == cells.len()
             && columns
                 .iter()

@@ -48,3 +48,68 @@ fn rows_without_bytes_are_printed_cell_by_cell() {
         shown.text
     );
 }
+
+#[test]
+fn a_bare_row_of_each_table_is_known() {
+    let rows = [
+        (
+            "12\tHeartbeat\t0\trequest\tstable\tone\t00000000000000000000\t{}",
+            "Heartbeat v0",
+        ),
+        (
+            "12\tHeartbeat\t0\trequest\tcut\tp\t00\tEnd\t=\t\t",
+            "# 12 Heartbeat",
+        ),
+        (
+            "3\tMetadata\t4\trequest\tmany\t00000002\t0000\t2\t01\tok",
+            "topics: [",
+        ),
+        (
+            "0\tProduce\tnone\t1\t0\tstable\tbroker\t0\t13",
+            "request_header: 1\n",
+        ),
+        ("0\tProduce\t3-13\t\t120\t120\t28372", "versions: 3-13\n"),
+        ("response\t0\tone\t00000007\t{}", "ResponseHeader v0"),
+        (
+            "odd\t0012000400000007ffff00010100\tok\t2\tok",
+            "ApiVersions v4",
+        ),
+        ("odd\t00\tBufferUnderflowException\t\t", "# odd"),
+        ("empty\t\t0\t0\t[]", "[]"),
+        (
+            "two\t00ab\t1\t71\t[{}]",
+            "[<2 bytes of a batch that is cut off>]",
+        ),
+        ("v0\t00ab\t0\tInvalidRecordException: magic\t[]", "# v0"),
+        ("AbortedTxn\t0\tone\t0000\t{}", "# AbortedTxn 0 one"),
+        ("one\t00\t0\t0\t1\t7\t0\t{}", "# one"),
+        ("bad\t00\ta bit\t1\tok\tok\tok\tok\tok", "# bad"),
+        (
+            "__transaction_state\t0\tTRANSACTION_LOG\t\ttombstone\t0000000174\tnull\t{}\tnull",
+            "} null\n",
+        ),
+        (
+            "first\t12\tHeartbeat\t0\trequest\t1\t7\tnull\t\
+             00000014000c000000000007ffff00000000000000000000\t{}",
+            "Request Heartbeat v0",
+        ),
+    ];
+    for (row, expected) in rows {
+        let shown = decode(row.as_bytes(), &What::Guess, None);
+        assert!(shown.text.contains(expected), "{row}: {shown:?}");
+    }
+}
+
+#[test]
+fn records_in_tables_of_bodies_are_only_bytes() {
+    let row = "0\tProduce\t3\trequest\tstable\tone\t\
+               ffffffff00000007000000010001740000000100000000\
+               00000011ffffffffffffffffffffffffffffffffff\t{}";
+    let shown = decode(row.as_bytes(), &What::Guess, None);
+    assert!(
+        shown.text.contains("<impossible batch length -1>"),
+        "{}",
+        shown.text
+    );
+    assert_eq!(shown.faults, []);
+}

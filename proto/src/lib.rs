@@ -148,8 +148,10 @@
 //! Any bytes can be given to any decoder: it answers with a message or a [`DecodeError`] that
 //! says what is wrong, in which field and at which byte. It never panics, and memory is taken
 //! only for elements that can be there: a count is compared with the bytes that are left before
-//! anything is reserved. The limits are those of Kafka: 1,000,000 elements in an array, 10,000
-//! tagged fields in a section, 32,767 bytes in a string.
+//! anything is reserved, so a message takes at most 512 bytes for each byte that arrived (the
+//! largest structs are that much larger than their shortest encoding), and a compressed batch no
+//! more than the limit that the caller gives. The limits are those of Kafka: 1,000,000 elements in
+//! an array, 10,000 tagged fields in a section, 32,767 bytes in a string.
 //!
 //! Accepted as by Kafka: bytes behind a body, any non-zero byte as true, any negative length as
 //! null where null is allowed, varints longer than needed, tagged fields out of order and
@@ -157,7 +159,10 @@
 //! UTF-8, and a tagged field of another size than it says.
 //!
 //! [`records::validate_for_append`] checks a batch as a broker does before it appends it, with
-//! all records, also inside a compressed batch.
+//! all records, also inside a compressed batch. Here too it refuses what Kafka lets pass and no
+//! client sends: bytes behind the batch, a base offset other than 0, a transaction without a
+//! producer, a producer id below -1, lengths below -1, offsets of records that do not count up
+//! from 0.
 //!
 //! Not checked: what the fields mean. Whether a topic exists, an epoch is current or an offset is
 //! in range is for the reader of the message; so are limits of size, such as

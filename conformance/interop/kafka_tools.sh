@@ -141,13 +141,13 @@ group_consume() { # GROUP TOPIC COUNT
         --max-messages "$3" --timeout-ms 30000
 }
 
-# Columns as wide as what is in them; what is no table is left out.
-table() {
+# The rows of a table with more than three columns, one space between them.
+long_rows() {
     awk 'NF > 3 && !/no active members/ { $1 = $1; print }'
 }
 
 describe_group() { # GROUP
-    tool kafka-consumer-groups --describe --group "$1" 2>&1 | table
+    tool kafka-consumer-groups --describe --group "$1" 2>&1 | long_rows
 }
 
 group_offsets() { # GROUP TOPIC CURRENT END LAG
@@ -157,7 +157,7 @@ group_offsets() { # GROUP TOPIC CURRENT END LAG
 
 reset_group() { # GROUP TOPIC OFFSET
     tool kafka-consumer-groups --reset-offsets --group "$1" --topic "$2" \
-        --to-offset "$3" --execute | table
+        --to-offset "$3" --execute | long_rows
 }
 
 # Internal topics appear once something used them.

@@ -3,8 +3,9 @@
 use ackord_machine::Now;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::HeartbeatRequest;
+use ackord_proto::str::Str;
 
-use super::classic_group::GroupState;
+use super::classic_group::{ClassicGroup, GroupState};
 use super::coordinator::{ClassicReply, GroupCoordinator};
 use super::validate::Caller;
 use crate::outbox::Outbox;
@@ -30,19 +31,29 @@ impl GroupCoordinator {
     }
 
     fn check_heartbeat(&self, request: &HeartbeatRequest) -> Result<ErrorCode, ErrorCode> {
-        if request.group_id.is_empty() {
-            return Err(ErrorCode::INVALID_GROUP_ID);
-        }
-        let group = self.group(&request.group_id);
-        let group = group.ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
-        group.check_caller(Caller {
+        let caller = Caller {
             member: &request.member_id,
             instance: request.group_instance_id.as_ref(),
             generation: request.generation_id,
-        })?;
+        };
+        let group = self.group_of(&request.group_id, caller)?;
         Ok(match group.state() {
             GroupState::PreparingRebalance => ErrorCode::REBALANCE_IN_PROGRESS,
             _ => ErrorCode::NONE,
         })
+    }
+
+    /// The group that a member speaks to.
+    pub(super) fn group_of(
+        &self,
+        id: &Str,
+        caller: Caller<'_>,
+    ) -> Result<&ClassicGroup, ErrorCode> {
+        if id.is_empty() {
+            return Err(ErrorCode::INVALID_GROUP_ID);
+        }
+        let group = self.group(id).ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
+        group.check_caller(caller)?;
+        Ok(group)
     }
 }

@@ -45,16 +45,12 @@ impl GroupCoordinator {
         if version >= NAMES_PROTOCOL && (kind.is_none() || name.is_none()) {
             return Err(ErrorCode::INCONSISTENT_GROUP_PROTOCOL);
         }
-        if request.group_id.is_empty() {
-            return Err(ErrorCode::INVALID_GROUP_ID);
-        }
-        let group = self.group(&request.group_id);
-        let group = group.ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
-        group.check_caller(Caller {
+        let caller = Caller {
             member: &request.member_id,
             instance: request.group_instance_id.as_ref(),
             generation: request.generation_id,
-        })?;
+        };
+        let group = self.group_of(&request.group_id, caller)?;
         let differs = |asked: &Option<Str>, own: &Option<Str>| match (asked, own) {
             (Some(asked), Some(own)) => asked != own,
             _ => false,

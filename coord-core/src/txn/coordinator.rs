@@ -208,7 +208,6 @@ impl TxnCoordinator {
         }
     }
 
-    /// Applies a decision and appends it.
     /// Forgets a transactional id, in the log too.
     pub(super) fn remove(&mut self, id: &Str, out: &mut Outbox<TxnReply>) {
         if let Ok(record) = log_record::tombstone(id) {
@@ -217,6 +216,7 @@ impl TxnCoordinator {
         }
     }
 
+    /// Applies a decision and appends it.
     pub(super) fn store(
         &mut self,
         id: &Str,

@@ -46,6 +46,8 @@ mod tests_consumer_groups;
 mod tests_groups;
 #[cfg(test)]
 mod tests_produce;
+#[cfg(test)]
+mod tests_rollover;
 mod topic_creation;
 pub(super) mod txn_offset_commit;
 pub(super) mod txn_share_acknowledge;

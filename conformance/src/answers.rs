@@ -187,7 +187,10 @@ impl Clients {
             }
             other => match self.group_admin_codes(other) {
                 Some(codes) => codes,
-                None => self.consumer_codes(other),
+                None => match self.txn_admin_codes(other) {
+                    Some(codes) => codes,
+                    None => self.consumer_codes(other),
+                },
             },
         }
     }
@@ -209,7 +212,7 @@ impl Clients {
         }
     }
 
-    fn by_id<T>(
+    pub(crate) fn by_id<T>(
         &self,
         top: Option<ErrorCode>,
         topics: &[T],
@@ -264,7 +267,8 @@ impl Clients {
             }
             Expected::Success => codes.is_success(),
             Expected::Says(wanted) if codes.is_success() => {
-                return says(wanted, self.group_admin_text(response));
+                let text = self.group_admin_text(response);
+                return says(wanted, text.or_else(|| self.txn_admin_text(response)));
             }
             Expected::Says(_) => false,
             Expected::Assigned(_) | Expected::Joined { .. } | Expected::Offsets(_) => {

@@ -6,6 +6,8 @@
 //! either everything counts or nothing: nothing both visible and unacknowledged, nothing
 //! acknowledged and invisible.
 
+mod participants;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use ackord_proto::error_code::ErrorCode;
@@ -82,6 +84,8 @@ struct Account {
     settled: BTreeSet<ShareRecord>,
     /// Topics and groups whose records may end in other ways.
     excluded: BTreeSet<String>,
+    /// Transactional ids of producers in two-phase commit.
+    participants: BTreeSet<String>,
 }
 
 /// Runs a script with `fault` at its append number `n`, from 0.
@@ -273,6 +277,7 @@ impl Account {
     /// What a careful client does in place of what the script says.
     fn prepare(&mut self, client: &str, verb: &Verb) -> Verb {
         let current = self.current.get(client).copied();
+        self.note_participant(verb);
         match verb {
             Verb::Begin => {
                 self.current
@@ -455,6 +460,7 @@ impl Account {
         self.revive(session)?;
         session.arm.storage(&StorageStep::Release)?;
         self.revive(session)?;
+        self.free_participants(session)?;
         session.arm.advance(UNTIL_ALL_IS_OVER_MS)?;
         self.revive(session)?;
         session.arm.advance(UNTIL_ALL_IS_OVER_MS)?;

@@ -178,7 +178,7 @@ impl Clients {
     }
 
     /// The name in the script.
-    fn plain<'a>(&self, name: &'a str) -> &'a str {
+    pub(crate) fn plain<'a>(&self, name: &'a str) -> &'a str {
         name.strip_suffix(self.suffix.as_str()).unwrap_or(name)
     }
 

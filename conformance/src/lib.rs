@@ -34,5 +34,6 @@ mod share_requests;
 mod steps;
 pub mod tcp_arm;
 pub mod transcript;
+pub mod txn_admin;
 pub mod vectors;
 mod verbs;

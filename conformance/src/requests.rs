@@ -19,7 +19,8 @@ use ackord_proto::uuid::Uuid;
 
 use crate::client::{Clients, Identified};
 use crate::core_arm::WALL_START_MS;
-use crate::script::{RecordOptions, TopicPartition, Verb};
+use crate::script::{AckSpans, RecordOptions, StageOptions, TopicPartition, Verb};
+use crate::share_requests::as_draft;
 
 /// Bytes that a fetch may return.
 pub(crate) const MAX_BYTES: i32 = 50 * 1024 * 1024;
@@ -53,6 +54,7 @@ impl Clients {
                 Ok((self.delete_state(group, partition).into(), 0))
             }
             Verb::GroupAdmin(verb) => Ok(self.group_admin(verb)),
+            Verb::TxnAdmin(verb) => Ok(self.txn_admin(verb)),
             Verb::Read {
                 partitions,
                 max_wait_ms,
@@ -185,7 +187,14 @@ impl Clients {
             Verb::Init {
                 transactional_id,
                 timeout_ms,
-            } => (self.init(transactional_id, *timeout_ms).into(), 5),
+                two_phase,
+            } => {
+                let version = if two_phase.is_asked() { 6 } else { 5 };
+                let mut request = self.init(transactional_id, *timeout_ms);
+                request.enable_2pc = two_phase.enable;
+                request.keep_prepared_txn = two_phase.keep;
+                (request.into(), version)
+            }
             Verb::Produce {
                 partition,
                 values,
@@ -220,14 +229,25 @@ impl Clients {
                 identity,
             } => {
                 let producer = identify(identity);
-                let version = options.version.unwrap_or(1);
-                (
-                    self.stage(producer, group, member, acks, options).into(),
-                    version,
-                )
+                self.staging(producer, group, member, acks, options)
             }
             _ => return None,
         })
+    }
+
+    fn staging(
+        &mut self,
+        producer: Identified,
+        group: &str,
+        member: &str,
+        acks: &AckSpans,
+        options: &StageOptions,
+    ) -> Versioned {
+        let request = self.stage(producer, group, member, acks, options);
+        match options.draft {
+            true => (as_draft(request).into(), 0),
+            false => (request.into(), options.version.unwrap_or(1)),
+        }
     }
 
     fn init(&self, transactional_id: &str, timeout_ms: i32) -> InitProducerIdRequest {

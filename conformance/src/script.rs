@@ -7,6 +7,7 @@ use ackord_proto::error_code::ErrorCode;
 
 use crate::consumer_groups::ConsumerVerb;
 use crate::grammar;
+use crate::txn_admin::TxnAdmin;
 
 /// Names with values.
 pub type Pairs = Vec<(String, String)>;
@@ -176,6 +177,8 @@ pub struct Identity {
 pub struct StageOptions {
     /// `v0`: without member and delivery counts.
     pub version: Option<i16>,
+    /// `draft`: as the newest draft of the KIP has it, key 95.
+    pub draft: bool,
     /// `count=`: for all ranges.
     pub count: Option<i16>,
     /// `member=`
@@ -230,6 +233,22 @@ pub struct RecordOptions {
     pub key: Option<String>,
     /// `time=`: milliseconds after (or before) the start of the script.
     pub time_ms: i64,
+}
+
+/// What an InitProducerId asks of two-phase commit (KIP-939).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TwoPhase {
+    /// `2pc`: the producer takes part; its transactions have no timeout.
+    pub enable: bool,
+    /// `keep`: an ongoing transaction stays.
+    pub keep: bool,
+}
+
+impl TwoPhase {
+    /// The request says something of it, so it has to be of version 6.
+    pub(crate) fn is_asked(self) -> bool {
+        self.enable || self.keep
+    }
 }
 
 /// What a client does.
@@ -312,6 +331,8 @@ pub enum Verb {
     },
     /// Asking about groups, or changing them from outside.
     GroupAdmin(GroupAdmin),
+    /// Asking about transactions.
+    TxnAdmin(TxnAdmin),
     /// ShareGroupHeartbeat of a member.
     Heartbeat {
         /// `epoch=`: differs from the member's own.
@@ -325,6 +346,8 @@ pub enum Verb {
         transactional_id: String,
         /// `transaction.timeout.ms`
         timeout_ms: i32,
+        /// `2pc`, `keep`
+        two_phase: TwoPhase,
     },
     /// ShareGroupHeartbeat until partitions are assigned.
     Join {

@@ -2,8 +2,8 @@
 
 use ackord_proto::messages::{
     ShareAcknowledgeRequest, ShareFetchRequest, ShareGroupHeartbeatRequest,
-    TxnShareAcknowledgeRequest, share_acknowledge as acknowledge, share_fetch,
-    txn_share_acknowledge as stage,
+    TxnShareAcknowledgeDraftRequest, TxnShareAcknowledgeRequest, share_acknowledge as acknowledge,
+    share_fetch, txn_share_acknowledge as stage, txn_share_acknowledge_draft as draft,
 };
 use ackord_proto::str::Str;
 
@@ -178,6 +178,36 @@ impl Clients {
             request.member_epoch = member_epoch;
         }
         request
+    }
+}
+
+/// The same in the newest draft of the KIP, which has no delivery counts.
+pub(crate) fn as_draft(request: TxnShareAcknowledgeRequest) -> TxnShareAcknowledgeDraftRequest {
+    let batch = |own: stage::AcknowledgementBatch| draft::DraftBatch {
+        first_offset: own.first_offset,
+        last_offset: own.last_offset,
+        acknowledge_types: own.acknowledge_types,
+        ..Default::default()
+    };
+    let partition = |own: stage::TxnShareAcknowledgePartition| draft::DraftPartition {
+        partition_index: own.partition,
+        acknowledgement_batches: own.acknowledgement_batches.into_iter().map(batch).collect(),
+        ..Default::default()
+    };
+    let topic = |own: stage::TxnShareAcknowledgeTopic| draft::DraftTopic {
+        topic_id: own.topic_id,
+        partitions: own.partitions.into_iter().map(partition).collect(),
+        ..Default::default()
+    };
+    TxnShareAcknowledgeDraftRequest {
+        transactional_id: Some(request.transactional_id),
+        group_id: request.group_id,
+        producer_id: request.producer_id,
+        producer_epoch: request.producer_epoch,
+        member_id: request.member_id,
+        member_epoch: request.member_epoch,
+        topics: request.topics.into_iter().map(topic).collect(),
+        ..Default::default()
     }
 }
 

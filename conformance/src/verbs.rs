@@ -4,8 +4,10 @@ use crate::consumer_groups;
 use crate::grammar::{Words, number, range, topic_partition};
 use crate::group_admin;
 use crate::script::{
-    AckSpan, AckSpans, EpochOption, Identity, RecordOptions, StageOptions, TopicPartition, Verb,
+    AckSpan, AckSpans, EpochOption, Identity, RecordOptions, StageOptions, TopicPartition,
+    TwoPhase, Verb,
 };
+use crate::txn_admin;
 
 /// Options of a verb: `name=value`, or a bare word that stands for itself.
 pub(crate) struct Options<'a>(Vec<(&'a str, &'a str)>);
@@ -50,8 +52,8 @@ impl<'a> Options<'a> {
 }
 
 /// Words that are options without a value.
-const FLAGS: [&str; 9] = [
-    "v0", "v1", "v2", "v3", "v4", "v11", "exact", "simple", "stable",
+const FLAGS: [&str; 12] = [
+    "v0", "v1", "v2", "v3", "v4", "v11", "2pc", "draft", "exact", "keep", "simple", "stable",
 ];
 
 /// Reads the words behind the name of a client.
@@ -72,7 +74,10 @@ pub(crate) fn verb(text: &str) -> Result<Verb, String> {
         Some(verb) => verb,
         None => match group_admin::verb(name, &mut words)? {
             Some(verb) => Verb::GroupAdmin(verb),
-            None => other_verb(name, &mut words, &mut options)?,
+            None => match txn_admin::verb(name, &mut words)? {
+                Some(verb) => Verb::TxnAdmin(verb),
+                None => other_verb(name, &mut words, &mut options)?,
+            },
         },
     };
     words.end()?;
@@ -110,6 +115,10 @@ fn producer_verb(
         "init" => Verb::Init {
             transactional_id: words.name("a transactional id")?,
             timeout_ms: options.number("timeout")?.unwrap_or(60_000),
+            two_phase: TwoPhase {
+                enable: options.take("2pc").is_some(),
+                keep: options.take("keep").is_some(),
+            },
         },
         "produce" => Verb::Produce {
             partition: words.partition()?,
@@ -232,6 +241,7 @@ fn stage(words: &mut Words<'_>, options: &mut Options<'_>) -> Result<Verb, Strin
     let stage_options = StageOptions {
         version,
         count: options.number("count")?,
+        draft: options.take("draft").is_some(),
         member: options.take("member").map(unquoted),
         member_epoch: options.epoch("member-epoch")?,
     };

@@ -69,6 +69,9 @@ pub enum Body {
         response: AddPartitionsToTxnResponse,
         /// Tells this transaction from others of the same producer epoch; 0 where there is none.
         ordinal: i64,
+        /// The pair under which the transaction goes on: not the caller's where InitProducerId kept
+        /// it (KIP-939). `None` where none is ongoing.
+        owner: Option<TxnOwner>,
     },
     /// A group coordinator has share partitions forgotten.
     DeleteShareGroupState(DeleteShareGroupStateRequest),

@@ -6,6 +6,14 @@ pub const ADD_SHARE_ACKS_TO_TXN_KEY: i16 = 12890;
 /// API key of `TxnShareAcknowledge`, versions 0 and 1.
 pub const TXN_SHARE_ACKNOWLEDGE_KEY: i16 = 12891;
 
+/// API key of `TxnShareAcknowledge` in the newest draft of KIP-1289, version 0. The draft may still
+/// change it.
+pub const TXN_SHARE_ACKNOWLEDGE_DRAFT_KEY: i16 = 95;
+
+/// API key of `DescribePendingShareAcks`, version 0: not of the KIP, for `ackord txn` and
+/// `ackord groups`.
+pub const DESCRIBE_PENDING_SHARE_ACKS_KEY: i16 = 12892;
+
 /// Delivery state of records whose acknowledgement waits for the end of a transaction.
 pub const TX_PENDING: i8 = 5;
 

@@ -10,7 +10,7 @@ use ackord_proto::error_code::ErrorCode;
 
 use crate::script::{
     AckSpan, AckSpans, Expected, Fact, Identity, Line, Script, StageOptions, Step, TopicPartition,
-    Verb,
+    TwoPhase, Verb,
 };
 
 /// How the application of a member acknowledges.
@@ -274,7 +274,10 @@ impl Reading {
     }
 
     fn producer(&mut self, client: &str, verb: &Verb, expected: &Expected) -> Said {
-        if let Verb::Init { .. } = verb {
+        if let Verb::Init { two_phase, .. } = verb {
+            if *two_phase != TwoPhase::default() {
+                return Err("a client takes a prepared transaction up by its state");
+            }
             return self.init(client, expected);
         }
         let own = self.producers.get_mut(client).ok_or("init comes first")?;

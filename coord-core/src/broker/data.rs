@@ -52,6 +52,12 @@ impl Broker {
         self.journal.newest(CLUSTER_LOG)
     }
 
+    /// What an answer depends on that tells of a transaction coordinator's state.
+    pub(super) fn tc_gate(&self, partition: i32) -> Option<OpId> {
+        let log = self.metadata.log(TXN_STATE_TOPIC, partition)?;
+        self.journal.newest(log)
+    }
+
     /// Partitions of `__share_group_state`, which may not exist yet.
     pub(super) fn share_state_partitions(&self) -> i32 {
         let configured = || {
@@ -167,6 +173,7 @@ impl Broker {
             log,
             TxnConfig {
                 max_timeout_ms,
+                two_phase_commit: self.config.boolean("transaction.two.phase.commit.enable"),
                 ..Default::default()
             },
         )

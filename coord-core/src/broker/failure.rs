@@ -102,19 +102,27 @@ pub(super) fn fail(response: &mut Response) {
                 put!(LOG, marker.topics, partitions, error_code);
             }
         }
-        other => fail_group_admin(other, COORDINATOR),
+        other => fail_admin(other, COORDINATOR),
     }
 }
 
-fn fail_group_admin(response: &mut Response, code: ErrorCode) {
+fn fail_admin(response: &mut Response, code: ErrorCode) {
     use Response as R;
+    const NOT_LEADER: ErrorCode = ErrorCode::NOT_LEADER_OR_FOLLOWER;
     match response {
         R::AlterShareGroupOffsets(response) => {
             put!(code, response.responses, partitions, error_code);
         }
         R::DeleteGroups(response) => put!(code, response.results, error_code),
         R::DeleteShareGroupOffsets(response) => put!(code, response.responses, error_code),
+        R::DescribePendingShareAcks(response) => set(&mut response.error_code, code),
+        R::DescribeProducers(response) => put!(NOT_LEADER, response.topics, partitions, error_code),
         R::DescribeShareGroupOffsets(response) => put!(code, response.groups, error_code),
+        R::DescribeTransactions(response) => put!(code, response.transaction_states, error_code),
+        R::ListTransactions(response) => set(&mut response.error_code, code),
+        R::TxnShareAcknowledgeDraft(response) => {
+            put!(code, response.responses, partitions, error_code);
+        }
         // All others promise nothing that storage could break.
         _ => {}
     }

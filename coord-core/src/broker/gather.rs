@@ -2,7 +2,7 @@
 
 use ackord_machine::OpId;
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::{EndTxnResponse, InitProducerIdResponse};
+use ackord_proto::messages::{EndTxnResponse, InitProducerIdResponse, TxnShareAcknowledgeRequest};
 
 use super::Broker;
 use super::api::add_partitions_to_txn::AddPartitionsGather;
@@ -34,6 +34,8 @@ pub(super) enum Gather {
     ShareAcknowledge(ShareAcknowledgeGather),
     ShareFetch(ShareFetchAcks),
     Stage(StageGather),
+    /// Waits for its registration.
+    StageDraft(TxnShareAcknowledgeRequest),
     /// With the partition of its group coordinator.
     SyncGroup(i32),
     TxnOffsets(TxnOffsetGather),
@@ -96,6 +98,7 @@ impl Gather {
             | Gather::Heartbeat
             | Gather::InitProducerId
             | Gather::JoinGroup(_)
+            | Gather::StageDraft(_)
             | Gather::SyncGroup(_)
             | Gather::TxnOffsets(_) => None,
         }
@@ -143,6 +146,7 @@ impl Broker {
                 }
                 Gather::Produce(gather) => self.abandon_produce(slot, gather),
                 Gather::Stage(gather) => self.abandon_stage(slot, gather),
+                Gather::StageDraft(request) => self.draft_registered(slot, request, code),
                 Gather::TxnOffsets(gather) => self.abandon_txn_offsets(slot, gather),
                 classic @ (Gather::JoinGroup(_) | Gather::SyncGroup(_)) => {
                     self.abandon_classic(slot, classic);
@@ -168,12 +172,18 @@ impl Broker {
                 error,
                 producer_id,
                 producer_epoch,
+                kept,
             } => {
                 self.gathers.remove(&slot);
+                let kept = kept.map(|owner| (owner.producer_id, owner.producer_epoch));
+                let (ongoing_txn_producer_id, ongoing_txn_producer_epoch) =
+                    kept.unwrap_or((-1, -1));
                 let response = InitProducerIdResponse {
                     error_code: error,
                     producer_id,
                     producer_epoch,
+                    ongoing_txn_producer_id,
+                    ongoing_txn_producer_epoch,
                     ..Default::default()
                 };
                 self.respond(slot, response, gate);
@@ -211,6 +221,7 @@ impl Broker {
             Some(Gather::AddShareAcks(gather)) => {
                 self.respond(slot, gather.into_response(error), gate);
             }
+            Some(Gather::StageDraft(request)) => self.draft_registered(slot, request, error),
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! Messages between the machines of one broker, and what the machines ask for.
 
-use ackord_machine::{Body, Envelope, LogId, OpId, Role};
+use ackord_machine::{Body, Envelope, LogId, OpId, Role, TxnOwner};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
     WriteTxnMarkersRequest, WriteTxnMarkersResponse, write_txn_markers as markers,
@@ -35,8 +35,8 @@ impl Broker {
             Role::Leader(log) => self.deliver_to_leader(log, envelope, gate),
             Role::Sgc(partition) => match envelope.body {
                 Body::WriteTxnMarkers { .. } => self.mark(envelope, gate),
-                Body::AddPartitionsToTxnReply { ordinal, .. } => {
-                    self.note_ordinal(partition, envelope.correlation, ordinal);
+                Body::AddPartitionsToTxnReply { ordinal, owner, .. } => {
+                    self.note_ordinal(partition, envelope.correlation, ordinal, owner);
                     self.with_sgc(partition, gate, |sgc, now, out| {
                         sgc.handle_envelope(now, envelope, out);
                     });
@@ -63,7 +63,13 @@ impl Broker {
 
     /// The log of a share coordinator learns which transaction a stage belongs to, so that a marker
     /// of another one cannot end it.
-    fn note_ordinal(&mut self, partition: i32, correlation: u64, ordinal: i64) {
+    fn note_ordinal(
+        &mut self,
+        partition: i32,
+        correlation: u64,
+        ordinal: i64,
+        owner: Option<TxnOwner>,
+    ) {
         let Some(producer_id) = self
             .sgcs
             .get(&partition)
@@ -73,13 +79,16 @@ impl Broker {
         };
         let log = self.metadata.log(SHARE_STATE_TOPIC, partition);
         if let Some(log) = log.and_then(|log| self.logs.get_mut(&log)) {
+            let producer_id = owner.map_or(producer_id, |owner| owner.producer_id);
             log.set_ordinal(producer_id, ordinal);
         }
     }
 
     fn deliver_to_leader(&mut self, log: LogId, envelope: Envelope, gate: Option<OpId>) {
         match &envelope.body {
-            Body::AddPartitionsToTxnReply { response, ordinal } => {
+            Body::AddPartitionsToTxnReply {
+                response, ordinal, ..
+            } => {
                 let (response, ordinal) = (response.clone(), *ordinal);
                 let correlation = envelope.correlation;
                 if !self.offsets_verified(correlation, &response, ordinal, gate) {

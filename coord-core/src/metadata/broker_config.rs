@@ -117,6 +117,11 @@ impl BrokerConfig {
         self.text(name).parse().unwrap_or_default()
     }
 
+    /// Whether a configuration of the table is `true`.
+    pub fn boolean(&self, name: &str) -> bool {
+        config_def::parse_boolean(self.text(name)) == Some(true)
+    }
+
     /// A 32-bit number of the table.
     pub fn int(&self, name: &str) -> i32 {
         i32::try_from(self.number(name)).unwrap_or(i32::MAX)

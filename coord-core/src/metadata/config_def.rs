@@ -546,10 +546,17 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "transaction.two.phase.commit.enable",
+        "false",
+        ConfigKind::Boolean,
+    ),
+    def(
         "transactional.id.expiration.ms",
         "604800000",
         ConfigKind::Int(1, INT),
     ),
+    // Here: the draft of TxnShareAcknowledge (key 95).
+    def("unstable.api.versions.enable", "false", ConfigKind::Boolean),
 ];
 
 #[cfg(test)]

@@ -246,8 +246,9 @@ impl ShareCoordinator {
             Body::AddPartitionsToTxnReply {
                 response,
                 ordinal: _,
+                owner,
             } => {
-                self.verified(envelope.correlation, &response, out);
+                self.verified(envelope.correlation, &response, owner, out);
                 return;
             }
             Body::StageShareAcksReply(reply) => {

@@ -124,9 +124,10 @@ impl ShareCoordinator {
         &mut self,
         correlation: u64,
         response: &AddPartitionsToTxnResponse,
+        owner: Option<TxnOwner>,
         out: &mut Outbox<ShareReply>,
     ) {
-        let Some(stage) = self.stages.open.get(&correlation) else {
+        let Some(stage) = self.stages.open.get_mut(&correlation) else {
             return;
         };
         let code = verdict(response);
@@ -138,6 +139,8 @@ impl ShareCoordinator {
         if stage.too_late {
             return self.end_too_late(correlation, out);
         }
+        // What is staged belongs to the transaction, whichever epoch its client has by now.
+        stage.command.owner = owner.unwrap_or(stage.command.owner);
         let command = &stage.command;
         let log = LogId {
             topic: command.key.topic,

@@ -63,8 +63,9 @@ impl TxnCoordinator {
     ///
     /// Answers [`TxnReply::AddPartitions`]: INVALID_REQUEST (no transactional id),
     /// INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (AddPartitionsToTxn below v2
-    /// INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS while the last transaction ends. An empty
-    /// list begins nothing.
+    /// INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS while the last transaction ends,
+    /// INVALID_TXN_STATE where InitProducerId kept a prepared transaction, but for partitions that
+    /// are in it. An empty list begins nothing.
     pub fn add_partitions(
         &mut self,
         now: Now,
@@ -113,16 +114,16 @@ impl TxnCoordinator {
         out: &mut Outbox<TxnReply>,
     ) -> Body {
         // A sender asks for one transaction at a time; the ordinal is that of the first.
-        let mut ordinal = None;
+        let (mut ordinal, mut owner) = (None, None);
         let mut results = Vec::with_capacity(request.transactions.len());
         for transaction in request.transactions {
             let mut verdicts = self.register_one(now, from, &transaction, out).into_iter();
-            let started = self
+            let ongoing = self
                 .entry(&transaction.transactional_id)
-                .filter(|entry| entry.producer_id == transaction.producer_id)
-                .filter(|entry| entry.state == TxnState::Ongoing)
-                .map_or(0, |entry| entry.start_ms);
-            ordinal.get_or_insert(started);
+                .filter(|entry| entry.client().0 == transaction.producer_id)
+                .filter(|entry| entry.state == TxnState::Ongoing);
+            ordinal.get_or_insert(ongoing.map_or(0, |entry| entry.start_ms));
+            owner = owner.or(ongoing.map(Entry::owner));
             results.push(AddPartitionsToTxnResult {
                 transactional_id: transaction.transactional_id,
                 topic_results: transaction
@@ -140,6 +141,7 @@ impl TxnCoordinator {
         Body::AddPartitionsToTxnReply {
             response,
             ordinal: ordinal.unwrap_or(0),
+            owner,
         }
     }
 
@@ -163,6 +165,10 @@ impl TxnCoordinator {
         ) {
             Ok(entry) if entry.state.is_prepared() => {
                 return vec![ErrorCode::CONCURRENT_TRANSACTIONS; count];
+            }
+            // A prepared transaction grows no more; what it has staged may be staged again.
+            Ok(entry) if entry.is_kept() && !matches!(from, Role::Sgc(_)) => {
+                return vec![ErrorCode::INVALID_TXN_STATE; count];
             }
             Ok(entry) => entry,
             Err(error) => return vec![error; count],
@@ -208,6 +214,9 @@ impl TxnCoordinator {
         }
         let ongoing = entry.state == TxnState::Ongoing;
         let known = ongoing && entry.contains_all(&partitions);
+        if entry.is_kept() && !(known && upgrade == Upgrade::Always) {
+            return Err(ErrorCode::INVALID_TXN_STATE);
+        }
         if known && (upgrade != Upgrade::Always || entry.bumps_at_end()) {
             return Ok(());
         }
@@ -216,9 +225,9 @@ impl TxnCoordinator {
             Upgrade::IfNew | Upgrade::Always => EPOCH_PER_TXN,
         };
         let joined = entry.with_partitions(partitions, client_version, now)?;
-        let timeout_ms = joined.timeout_ms;
+        let (timeout_ms, timed) = (joined.timeout_ms, !joined.is_two_phase());
         self.store(id, joined, out)?;
-        if !ongoing {
+        if !ongoing && timed {
             let at = now.mono.plus_millis(i64::from(timeout_ms));
             self.timers.arm(TimerKey::Timeout(id.clone()), at);
         }

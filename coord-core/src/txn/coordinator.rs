@@ -4,7 +4,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use ackord_machine::{Body, Deadline, DeadlineReason, Envelope, LogId, Now, Role, Timers};
+use ackord_machine::{
+    Body, Deadline, DeadlineReason, Envelope, LogId, Now, Role, Timers, TxnOwner,
+};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 
@@ -19,6 +21,8 @@ use crate::outbox::{Outbox, StateRecord};
 pub struct TxnConfig {
     /// `transaction.max.timeout.ms`: the longest timeout that a producer may ask for.
     pub max_timeout_ms: i32,
+    /// `transaction.two.phase.commit.enable`: producers may take part in two-phase commit (KIP-939).
+    pub two_phase_commit: bool,
     /// Milliseconds until an unanswered marker is sent again; doubles up to
     /// [`TxnConfig::marker_retry_max_ms`].
     pub marker_retry_ms: i64,
@@ -30,6 +34,7 @@ impl Default for TxnConfig {
     fn default() -> Self {
         TxnConfig {
             max_timeout_ms: 900_000,
+            two_phase_commit: false,
             marker_retry_ms: 100,
             marker_retry_max_ms: 1000,
         }
@@ -81,6 +86,8 @@ pub enum TxnReply {
         producer_id: i64,
         /// The epoch to use; -1 with an error.
         producer_epoch: i16,
+        /// Producer id and epoch of the prepared transaction that was kept (KIP-939).
+        kept: Option<TxnOwner>,
     },
     /// To AddPartitionsToTxn, AddOffsetsToTxn and AddShareAcksToTxn: all partitions or none.
     AddPartitions {
@@ -105,13 +112,15 @@ pub struct TxnDescription<'a> {
     pub transactional_id: &'a str,
     /// State.
     pub state: TxnState,
-    /// Current producer id.
+    /// Producer id of the transaction, or the current one where none is under way.
     pub producer_id: i64,
-    /// Current producer epoch.
+    /// Producer epoch that belongs to it.
     pub producer_epoch: i16,
-    /// `transaction.timeout.ms` of the producer.
+    /// `transaction.timeout.ms` of the producer; the largest number where it takes part in
+    /// two-phase commit, which has no timeout.
     pub timeout_ms: i32,
-    /// When the transaction began, in milliseconds since the Unix epoch; -1 where none is under way.
+    /// When the transaction under way, or else the last one, began, in milliseconds since the Unix
+    /// epoch; -1 in state Empty.
     pub start_ms: i64,
     /// When the state last changed, in milliseconds since the Unix epoch.
     pub updated_ms: i64,
@@ -329,6 +338,12 @@ impl TxnCoordinator {
         Some(describe(id, entry))
     }
 
+    /// The transactional id whose transaction under way has this producer id.
+    pub fn transaction_of(&self, producer_id: i64) -> Option<TxnDescription<'_>> {
+        self.under_way(producer_id)?;
+        self.transaction(self.by_producer.get(&producer_id)?)
+    }
+
     /// When [`TxnCoordinator::handle_timeout`] is due.
     pub fn next_deadline(&self) -> Option<Deadline> {
         let (at, key) = self.timers.next()?;
@@ -353,14 +368,14 @@ impl TxnCoordinator {
 }
 
 fn describe<'a>(id: &'a Str, entry: &'a Entry) -> TxnDescription<'a> {
-    let under_way = entry.state == TxnState::Ongoing || entry.state.is_prepared();
+    let begun = entry.state != TxnState::Empty;
     TxnDescription {
         transactional_id: id.as_str(),
         state: entry.state,
         producer_id: entry.producer_id,
         producer_epoch: entry.producer_epoch,
         timeout_ms: entry.timeout_ms,
-        start_ms: if under_way { entry.start_ms } else { -1 },
+        start_ms: if begun { entry.start_ms } else { -1 },
         updated_ms: entry.updated_ms,
         partitions: &entry.partitions,
     }

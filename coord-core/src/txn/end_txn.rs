@@ -151,7 +151,7 @@ fn refusal(error: ErrorCode) -> TxnReply {
 pub(super) fn success(entry: &Entry) -> TxnReply {
     TxnReply::EndTxn {
         error: ErrorCode::NONE,
-        producer_id: entry.producer_id,
-        producer_epoch: entry.producer_epoch,
+        producer_id: entry.client().0,
+        producer_epoch: entry.client().1,
     }
 }

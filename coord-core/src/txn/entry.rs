@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use ackord_machine::Now;
+use ackord_machine::{Now, TxnOwner};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 
@@ -11,6 +11,12 @@ use crate::metadata::SHARE_STATE_TOPIC;
 
 /// No producer id.
 pub(super) const NO_PRODUCER_ID: i64 = -1;
+
+/// No producer epoch.
+pub(super) const NO_EPOCH: i16 = -1;
+
+/// The timeout of a producer that takes part in two-phase commit: none (KIP-939).
+pub(super) const NO_TIMEOUT: i32 = i32::MAX;
 
 /// The last epoch that a client is ever given. The one after it only goes into markers; then the
 /// transactional id gets a new producer id (KIP-360, KIP-890).
@@ -33,8 +39,11 @@ pub(super) struct Entry {
     /// that time. [`NO_PRODUCER_ID`] where the epoch before is fenced for good.
     pub(super) previous_producer_id: i64,
     /// The producer id to use once the prepared outcome is complete, where the epochs of the
-    /// current one are used up; else [`NO_PRODUCER_ID`].
+    /// current one are used up, or that of the client of a kept transaction; else
+    /// [`NO_PRODUCER_ID`].
     pub(super) next_producer_id: i64,
+    /// The epoch of the client of a kept transaction; else [`NO_EPOCH`].
+    pub(super) next_producer_epoch: i16,
     /// `transaction.timeout.ms` of the producer.
     pub(super) timeout_ms: i32,
     /// State.
@@ -72,6 +81,7 @@ impl Entry {
             producer_epoch: 0,
             previous_producer_id: NO_PRODUCER_ID,
             next_producer_id: NO_PRODUCER_ID,
+            next_producer_epoch: NO_EPOCH,
             timeout_ms,
             state: TxnState::Empty,
             partitions: Partitions::new(),
@@ -83,23 +93,52 @@ impl Entry {
 
     /// Whom the producer id and epoch belong to.
     pub(super) fn caller(&self, producer_id: i64, epoch: i16) -> Caller {
-        if (producer_id, epoch) == (self.producer_id, self.producer_epoch) {
+        let client = self.client();
+        if (producer_id, epoch) == client {
             Caller::Current
         } else if self.previous() == Some((producer_id, epoch)) {
             Caller::Previous
-        } else if producer_id == self.producer_id {
+        } else if [self.producer_id, client.0].contains(&producer_id) {
             Caller::Fenced
         } else {
             Caller::Stranger
         }
     }
 
+    /// The pair that the client uses. A kept transaction goes on under the pair that it had, which
+    /// is fenced; its client has one of its own (KIP-939).
+    pub(super) fn client(&self) -> (i64, i16) {
+        match self.is_kept() {
+            true => (self.next_producer_id, self.next_producer_epoch),
+            false => (self.producer_id, self.producer_epoch),
+        }
+    }
+
+    /// InitProducerId kept the transaction under way although another client may end it now.
+    pub(super) fn is_kept(&self) -> bool {
+        self.next_producer_epoch != NO_EPOCH
+    }
+
+    /// The owner of what takes part in the transaction.
+    pub(super) fn owner(&self) -> TxnOwner {
+        TxnOwner {
+            producer_id: self.producer_id,
+            producer_epoch: self.producer_epoch,
+        }
+    }
+
+    /// The producer takes part in two-phase commit: its transactions have no timeout.
+    pub(super) fn is_two_phase(&self) -> bool {
+        self.timeout_ms == NO_TIMEOUT
+    }
+
     /// The pair before the last bump, where its holder may learn the current one.
     fn previous(&self) -> Option<(i64, i16)> {
+        let client = self.client();
         if self.previous_producer_id == NO_PRODUCER_ID {
             None
-        } else if self.previous_producer_id == self.producer_id {
-            Some((self.producer_id, self.producer_epoch.checked_sub(1)?))
+        } else if self.previous_producer_id == client.0 {
+            Some((client.0, client.1.checked_sub(1)?))
         } else {
             Some((self.previous_producer_id, LAST_EPOCH))
         }
@@ -112,7 +151,7 @@ impl Entry {
 
     /// A bump uses up the epochs of the producer id.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.producer_epoch >= LAST_EPOCH
+        self.client().1 >= LAST_EPOCH
     }
 
     /// Every one of `partitions` takes part.
@@ -189,7 +228,7 @@ impl Entry {
         }
         if entry.bumps_at_end() {
             entry.bump(next_producer_id);
-            entry.previous_producer_id = self.producer_id;
+            entry.previous_producer_id = self.client().0;
         }
         Ok(entry)
     }
@@ -207,7 +246,7 @@ impl Entry {
         entry.updated_ms = now.wall.as_millis();
         entry.bump(next_producer_id);
         entry.previous_producer_id = if forgiven {
-            self.producer_id
+            self.client().0
         } else {
             NO_PRODUCER_ID
         };
@@ -220,11 +259,12 @@ impl Entry {
         entry.state = self.state.after(TxnEvent::MarkersWritten)?;
         entry.updated_ms = now.wall.as_millis();
         entry.partitions.clear();
-        if entry.next_producer_id != NO_PRODUCER_ID {
-            entry.producer_id = entry.next_producer_id;
-            entry.producer_epoch = 0;
-            entry.next_producer_id = NO_PRODUCER_ID;
+        if entry.is_kept() {
+            (entry.producer_id, entry.producer_epoch) = entry.client();
+        } else if entry.next_producer_id != NO_PRODUCER_ID {
+            (entry.producer_id, entry.producer_epoch) = (entry.next_producer_id, 0);
         }
+        (entry.next_producer_id, entry.next_producer_epoch) = (NO_PRODUCER_ID, NO_EPOCH);
         Ok(entry)
     }
 
@@ -233,7 +273,40 @@ impl Entry {
         self.partitions.contains_key(SHARE_STATE_TOPIC)
     }
 
+    /// After InitProducerId that keeps the ongoing transaction: it stays as it is under its own pair,
+    /// its client gets the next one, `next_producer_id` where the epochs are used up. Nobody who had
+    /// a pair before may go on (KIP-939).
+    pub(super) fn kept(&self, next_producer_id: i64, now: Now) -> Entry {
+        let (producer_id, epoch) = self.client();
+        let next = match self.is_exhausted() {
+            true => (next_producer_id, 0),
+            false => (producer_id, epoch.saturating_add(1)),
+        };
+        Entry {
+            next_producer_id: next.0,
+            next_producer_epoch: next.1,
+            previous_producer_id: NO_PRODUCER_ID,
+            updated_ms: now.wall.as_millis(),
+            ..self.clone()
+        }
+    }
+
+    /// The client gets the next pair. Markers carry an epoch above every one that was in use under
+    /// the transaction's producer id.
     fn bump(&mut self, next_producer_id: i64) {
+        if self.is_kept() {
+            let (id, epoch) = self.client();
+            let highest = match id == self.producer_id {
+                true => epoch,
+                false => self.producer_epoch,
+            };
+            self.producer_epoch = highest.saturating_add(1);
+            (self.next_producer_id, self.next_producer_epoch) = match epoch >= LAST_EPOCH {
+                true => (next_producer_id, 0),
+                false => (id, epoch.saturating_add(1)),
+            };
+            return;
+        }
         self.next_producer_id = if self.is_exhausted() {
             next_producer_id
         } else {

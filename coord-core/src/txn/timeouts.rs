@@ -13,7 +13,7 @@ use crate::outbox::{Counted, Outbox};
 
 impl TxnCoordinator {
     /// After the last record of the log was applied: takes up prepared outcomes where they were,
-    /// and gives ongoing transactions the rest of their time, which is never more than their
+    /// and gives ongoing transactions that have a timeout the rest of their time, which is never more than their
     /// timeout whatever the wall clock did meanwhile.
     pub fn recovered(&mut self, ctx: &mut TxnCtx<'_>, out: &mut Outbox<TxnReply>) {
         let mut prepared = Vec::new();
@@ -21,7 +21,7 @@ impl TxnCoordinator {
         for (id, entry) in self.entries() {
             if entry.state.is_prepared() {
                 prepared.push(id.clone());
-            } else if entry.state == TxnState::Ongoing {
+            } else if entry.state == TxnState::Ongoing && !entry.is_two_phase() {
                 ongoing.push((id.clone(), remaining_ms(entry, ctx.now.wall.as_millis())));
             }
         }

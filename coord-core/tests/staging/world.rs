@@ -305,6 +305,7 @@ impl World {
                         let body = Body::AddPartitionsToTxnReply {
                             response: self.verdict(request),
                             ordinal: 1,
+                            owner: None,
                         };
                         let reply = Envelope {
                             from: envelope.to.clone(),

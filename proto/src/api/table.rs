@@ -279,8 +279,10 @@ apis! {
     DeleteShareGroupOffsets: DeleteShareGroupOffsetsRequest, DeleteShareGroupOffsetsResponse;
     StreamsGroupTopologyDescriptionUpdate: StreamsGroupTopologyDescriptionUpdateRequest, StreamsGroupTopologyDescriptionUpdateResponse;
     UnregisterController: UnregisterControllerRequest, UnregisterControllerResponse;
+    TxnShareAcknowledgeDraft: TxnShareAcknowledgeDraftRequest, TxnShareAcknowledgeDraftResponse;
     AddShareAcksToTxn: AddShareAcksToTxnRequest, AddShareAcksToTxnResponse;
     TxnShareAcknowledge: TxnShareAcknowledgeRequest, TxnShareAcknowledgeResponse;
+    DescribePendingShareAcks: DescribePendingShareAcksRequest, DescribePendingShareAcksResponse;
 }
 
 impl ApiKey {

@@ -37,6 +37,7 @@ pub mod describe_configs;
 pub mod describe_delegation_token;
 pub mod describe_groups;
 pub mod describe_log_dirs;
+pub mod describe_pending_share_acks;
 pub mod describe_producers;
 pub mod describe_quorum;
 pub mod describe_share_group_offsets;
@@ -86,6 +87,7 @@ pub mod streams_group_topology_description_update;
 pub mod sync_group;
 pub mod txn_offset_commit;
 pub mod txn_share_acknowledge;
+pub mod txn_share_acknowledge_draft;
 pub mod unregister_broker;
 pub mod unregister_controller;
 pub mod update_features;
@@ -141,6 +143,9 @@ pub use describe_delegation_token::{
 };
 pub use describe_groups::{DescribeGroupsRequest, DescribeGroupsResponse};
 pub use describe_log_dirs::{DescribeLogDirsRequest, DescribeLogDirsResponse};
+pub use describe_pending_share_acks::{
+    DescribePendingShareAcksRequest, DescribePendingShareAcksResponse,
+};
 pub use describe_producers::{DescribeProducersRequest, DescribeProducersResponse};
 pub use describe_quorum::{DescribeQuorumRequest, DescribeQuorumResponse};
 pub use describe_share_group_offsets::{
@@ -208,6 +213,9 @@ pub use streams_group_topology_description_update::{
 pub use sync_group::{SyncGroupRequest, SyncGroupResponse};
 pub use txn_offset_commit::{TxnOffsetCommitRequest, TxnOffsetCommitResponse};
 pub use txn_share_acknowledge::{TxnShareAcknowledgeRequest, TxnShareAcknowledgeResponse};
+pub use txn_share_acknowledge_draft::{
+    TxnShareAcknowledgeDraftRequest, TxnShareAcknowledgeDraftResponse,
+};
 pub use unregister_broker::{UnregisterBrokerRequest, UnregisterBrokerResponse};
 pub use unregister_controller::{UnregisterControllerRequest, UnregisterControllerResponse};
 pub use update_features::{UpdateFeaturesRequest, UpdateFeaturesResponse};

@@ -11,6 +11,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::super::Broker;
+use crate::metadata::BrokerConfig;
 
 /// A feature: name, lowest and highest supported level, finalized level.
 const FEATURES: [(&str, i16, i16, i16); 3] = [
@@ -22,7 +23,7 @@ const FEATURES: [(&str, i16, i16, i16); 3] = [
 ];
 
 /// The APIs that have a handler, by key: these are announced, all others are refused.
-const SERVED: [ApiKey; 45] = [
+const SERVED: [ApiKey; 50] = [
     ApiKey::Produce,
     ApiKey::Fetch,
     ApiKey::ListOffsets,
@@ -52,6 +53,9 @@ const SERVED: [ApiKey; 45] = [
     ApiKey::IncrementalAlterConfigs,
     ApiKey::OffsetDelete,
     ApiKey::DescribeCluster,
+    ApiKey::DescribeProducers,
+    ApiKey::DescribeTransactions,
+    ApiKey::ListTransactions,
     ApiKey::ListConfigResources,
     ApiKey::DescribeTopicPartitions,
     ApiKey::ShareGroupHeartbeat,
@@ -68,11 +72,14 @@ const SERVED: [ApiKey; 45] = [
     ApiKey::DeleteShareGroupOffsets,
     ApiKey::AddShareAcksToTxn,
     ApiKey::TxnShareAcknowledge,
+    ApiKey::TxnShareAcknowledgeDraft,
+    ApiKey::DescribePendingShareAcks,
 ];
 
-/// Whether the broker has a handler for the API.
-pub(in crate::broker) fn is_served(api: ApiKey) -> bool {
-    SERVED.contains(&api)
+/// Whether the broker has a handler for the API, and may use it.
+pub(in crate::broker) fn is_served(api: ApiKey, config: &BrokerConfig) -> bool {
+    let unstable = api == ApiKey::TxnShareAcknowledgeDraft;
+    SERVED.contains(&api) && (!unstable || config.boolean("unstable.api.versions.enable"))
 }
 
 /// Never changes, as the features never do; clients ignore levels whose epoch is not above -1.
@@ -82,8 +89,14 @@ const FEATURES_EPOCH: i64 = 0;
 const FIRST_WITH_LEVEL_ZERO: i16 = 4;
 
 /// The versions of an API that the broker announces; requests outside of them are refused.
-pub(in crate::broker) fn advertised(api: ApiKey) -> RangeInclusive<i16> {
-    api.announced_versions()
+/// InitProducerId v6 is for two-phase commit (KIP-939).
+pub(in crate::broker) fn advertised(api: ApiKey, config: &BrokerConfig) -> RangeInclusive<i16> {
+    match api {
+        ApiKey::InitProducerId if config.boolean("transaction.two.phase.commit.enable") => {
+            api.versions()
+        }
+        _ => api.announced_versions(),
+    }
 }
 
 impl Broker {
@@ -92,7 +105,7 @@ impl Broker {
             return;
         };
         let response = match self.check_client(version, &request) {
-            Ok(()) => everything(version),
+            Ok(()) => everything(version, &self.config),
             Err(error_code) => ApiVersionsResponse {
                 error_code,
                 ..Default::default()
@@ -107,7 +120,7 @@ impl Broker {
         self.connections.set_version(slot, 0);
         let response = ApiVersionsResponse {
             error_code: ErrorCode::UNSUPPORTED_VERSION,
-            api_keys: vec![announce(ApiKey::ApiVersions)],
+            api_keys: vec![announce(ApiKey::ApiVersions, &self.config)],
             ..Default::default()
         };
         self.respond(slot, response, None);
@@ -142,8 +155,8 @@ fn is_client_name(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'))
 }
 
-fn announce(api: ApiKey) -> ApiVersion {
-    let versions = advertised(api);
+fn announce(api: ApiKey, config: &BrokerConfig) -> ApiVersion {
+    let versions = advertised(api, config);
     ApiVersion {
         api_key: api.key(),
         min_version: *versions.start(),
@@ -152,7 +165,7 @@ fn announce(api: ApiKey) -> ApiVersion {
     }
 }
 
-fn everything(version: i16) -> ApiVersionsResponse {
+fn everything(version: i16, config: &BrokerConfig) -> ApiVersionsResponse {
     let sayable = |min: i16| version >= FIRST_WITH_LEVEL_ZERO || min > 0;
     let supported: Vec<SupportedFeatureKey> = FEATURES
         .iter()
@@ -173,7 +186,11 @@ fn everything(version: i16) -> ApiVersionsResponse {
             ..Default::default()
         });
     ApiVersionsResponse {
-        api_keys: SERVED.into_iter().map(announce).collect(),
+        api_keys: SERVED
+            .into_iter()
+            .filter(|api| is_served(*api, config))
+            .map(|api| announce(api, config))
+            .collect(),
         supported_features: supported,
         finalized_features_epoch: FEATURES_EPOCH,
         finalized_features: finalized.collect(),
@@ -197,15 +214,19 @@ mod tests {
 
     #[test]
     fn produce_and_init_producer_id_are_announced_otherwise_than_served() {
-        assert_eq!(advertised(ApiKey::Produce), 0..=13);
-        assert_eq!(advertised(ApiKey::InitProducerId), 0..=5);
-        assert_eq!(advertised(ApiKey::Fetch), ApiKey::Fetch.versions());
+        let config = BrokerConfig::default();
+        assert_eq!(advertised(ApiKey::Produce, &config), 0..=13);
+        assert_eq!(advertised(ApiKey::InitProducerId, &config), 0..=5);
+        assert_eq!(advertised(ApiKey::Fetch, &config), ApiKey::Fetch.versions());
+        let two_phase = [("transaction.two.phase.commit.enable", "true")];
+        let config = BrokerConfig::from_pairs(two_phase).unwrap();
+        assert_eq!(advertised(ApiKey::InitProducerId, &config), 0..=6);
     }
 
     #[test]
     fn features_that_begin_at_zero_are_left_out_below_version_4() {
         let names = |version: i16| -> Vec<Str> {
-            everything(version)
+            everything(version, &BrokerConfig::default())
                 .supported_features
                 .into_iter()
                 .map(|feature| feature.name)
@@ -216,6 +237,7 @@ mod tests {
             names(4),
             ["metadata.version", "share.version", "transaction.version"]
         );
-        assert_eq!(everything(3).finalized_features.len(), 3);
+        let all = everything(3, &BrokerConfig::default());
+        assert_eq!(all.finalized_features.len(), 3);
     }
 }

@@ -11,7 +11,10 @@ pub(super) mod delete_records;
 mod delete_topics;
 mod describe_cluster;
 mod describe_configs;
+mod describe_pending_share_acks;
+mod describe_producers;
 mod describe_topic_partitions;
+mod describe_transactions;
 mod end_txn;
 pub(super) mod fetch;
 mod find_coordinator;
@@ -23,6 +26,7 @@ mod leave_group;
 mod list_config_resources;
 mod list_groups;
 pub(super) mod list_offsets;
+mod list_transactions;
 mod metadata;
 mod offset_commit;
 mod offset_delete;
@@ -51,6 +55,7 @@ mod tests_rollover;
 mod topic_creation;
 pub(super) mod txn_offset_commit;
 pub(super) mod txn_share_acknowledge;
+mod txn_share_acknowledge_draft;
 mod write_txn_markers;
 
 use alloc::format;
@@ -90,7 +95,7 @@ impl Broker {
             Err(error) => return self.refuse(conn, CloseReason::BadRequest(format!("{error}"))),
         };
         let (api, version) = (header.api_key, header.api_version);
-        if !api_versions::is_served(api) {
+        if !api_versions::is_served(api, &self.config) {
             let what = format!("{} is not served here", api.name());
             return self.refuse(conn, CloseReason::BadRequest(what));
         }
@@ -104,7 +109,8 @@ impl Broker {
             },
             size,
         );
-        if !api_versions::advertised(api).contains(&version) || !api.versions().contains(&version) {
+        let advertised = api_versions::advertised(api, &self.config);
+        if !advertised.contains(&version) || !api.versions().contains(&version) {
             match api {
                 ApiKey::ApiVersions => return self.unsupported_api_versions(slot),
                 ApiKey::AddShareAcksToTxn | ApiKey::TxnShareAcknowledge => {
@@ -170,9 +176,6 @@ impl Broker {
 
     fn dispatch(&mut self, slot: u64, request: Request) {
         match request {
-            Request::AddOffsetsToTxn(request) => self.add_offsets_to_txn(slot, request),
-            Request::AddPartitionsToTxn(request) => self.add_partitions_to_txn(slot, request),
-            Request::AddShareAcksToTxn(request) => self.add_share_acks_to_txn(slot, request),
             Request::AlterShareGroupOffsets(request) => {
                 self.alter_share_group_offsets(slot, request);
             }
@@ -195,14 +198,12 @@ impl Broker {
             Request::DescribeTopicPartitions(request) => {
                 self.describe_topic_partitions(slot, request);
             }
-            Request::EndTxn(request) => self.end_txn(slot, request),
             Request::Fetch(request) => self.fetch(slot, request),
             Request::FindCoordinator(request) => self.find_coordinator(slot, request),
             Request::Heartbeat(request) => self.heartbeat(slot, request),
             Request::IncrementalAlterConfigs(request) => {
                 self.incremental_alter_configs(slot, request);
             }
-            Request::InitProducerId(request) => self.init_producer_id(slot, request),
             Request::InitializeShareGroupState(request) => {
                 self.initialize_share_group_state(slot, request);
             }
@@ -225,9 +226,30 @@ impl Broker {
             Request::ShareGroupDescribe(request) => self.share_group_describe(slot, request),
             Request::ShareGroupHeartbeat(request) => self.share_group_heartbeat(slot, request),
             Request::SyncGroup(request) => self.sync_group(slot, request),
+            Request::WriteShareGroupState(request) => self.write_share_group_state(slot, request),
+            other => self.dispatch_transactional(slot, other),
+        }
+    }
+
+    /// What belongs to transactions.
+    fn dispatch_transactional(&mut self, slot: u64, request: Request) {
+        match request {
+            Request::AddOffsetsToTxn(request) => self.add_offsets_to_txn(slot, request),
+            Request::AddPartitionsToTxn(request) => self.add_partitions_to_txn(slot, request),
+            Request::AddShareAcksToTxn(request) => self.add_share_acks_to_txn(slot, request),
+            Request::DescribePendingShareAcks(request) => {
+                self.describe_pending_share_acks(slot, request);
+            }
+            Request::DescribeProducers(request) => self.describe_producers(slot, request),
+            Request::DescribeTransactions(request) => self.describe_transactions(slot, request),
+            Request::EndTxn(request) => self.end_txn(slot, request),
+            Request::InitProducerId(request) => self.init_producer_id(slot, request),
+            Request::ListTransactions(request) => self.list_transactions(slot, request),
             Request::TxnOffsetCommit(request) => self.txn_offset_commit(slot, request),
             Request::TxnShareAcknowledge(request) => self.txn_share_acknowledge(slot, request),
-            Request::WriteShareGroupState(request) => self.write_share_group_state(slot, request),
+            Request::TxnShareAcknowledgeDraft(request) => {
+                self.txn_share_acknowledge_draft(slot, request);
+            }
             Request::WriteTxnMarkers(request) => self.write_txn_markers_request(slot, request),
             // Not served, so not announced either.
             other => {

@@ -16,6 +16,7 @@ use ackord_proto::uuid::Uuid;
 
 use super::super::Broker;
 use super::super::gather::{Gather, Missing};
+use super::txn_share_acknowledge_draft::{StageForm, draft};
 use crate::group::{partition_for_id, state_partition_for};
 use crate::outbox::Ticket;
 use crate::share::{ShareKey, ShareReply, StageCommand};
@@ -29,6 +30,7 @@ pub(in crate::broker) struct StageGather {
     /// Topic and partition of each part, by place.
     places: Vec<(usize, usize)>,
     whole_request: ErrorCode,
+    form: StageForm,
     missing: Missing,
 }
 
@@ -78,7 +80,10 @@ struct Accepted {
 
 impl Broker {
     pub(super) fn txn_share_acknowledge(&mut self, slot: u64, request: TxnShareAcknowledgeRequest) {
-        let version = self.version(slot);
+        let form = match self.version(slot) {
+            0 => StageForm::Plain,
+            _ => StageForm::Member,
+        };
         if let Err(error_code) = self.check_stage(&request) {
             let response = TxnShareAcknowledgeResponse {
                 error_code,
@@ -86,12 +91,22 @@ impl Broker {
             };
             return self.respond(slot, response, None);
         }
-        let (mut gather, accepted) = self.split_stage(&request, version);
+        self.begin_stage(slot, &request, form);
+    }
+
+    /// Sends the partitions to their share coordinators, and answers when all have spoken.
+    pub(super) fn begin_stage(
+        &mut self,
+        slot: u64,
+        request: &TxnShareAcknowledgeRequest,
+        form: StageForm,
+    ) {
+        let (mut gather, accepted) = self.split_stage(request, form);
         // One more than there are, so that no answer leaves before all were asked.
         (0..=accepted.len()).for_each(|_| gather.missing.one_more());
         self.gathers.insert(slot, Gather::Stage(gather));
-        let member = (version >= 1).then(|| request.member_id.clone());
-        let member_error = self.check_stage_member(&request, member.as_ref());
+        let member = (form != StageForm::Plain).then(|| request.member_id.clone());
+        let member_error = self.check_stage_member(request, member.as_ref());
         for Accepted { part, key, ranges } in accepted {
             let partitions = self.share_state_partitions();
             let sgc = state_partition_for(&key.group, key.topic, key.partition, partitions);
@@ -122,7 +137,7 @@ impl Broker {
             self.gathers.insert(slot, Gather::Stage(gather));
             return;
         }
-        let missing = gather.missing;
+        let (missing, form) = (gather.missing, gather.form);
         let response = match gather.whole_request {
             ErrorCode::NONE => TxnShareAcknowledgeResponse {
                 responses: gather.topics,
@@ -133,21 +148,37 @@ impl Broker {
                 ..Default::default()
             },
         };
-        self.respond_whole(slot, response, missing);
+        self.respond_stage(slot, response, form, missing);
+    }
+
+    fn respond_stage(
+        &mut self,
+        slot: u64,
+        response: TxnShareAcknowledgeResponse,
+        form: StageForm,
+        missing: Missing,
+    ) {
+        match form {
+            StageForm::Draft => self.respond_whole(slot, draft(response), missing),
+            StageForm::Member | StageForm::Plain => self.respond_whole(slot, response, missing),
+        }
     }
 
     /// The verdicts that still wait will not come: a coordinator is being read back.
     pub(in crate::broker) fn abandon_stage(&mut self, slot: u64, gather: StageGather) {
-        let missing = gather.missing;
+        let (missing, form) = (gather.missing, gather.form);
         let response = TxnShareAcknowledgeResponse {
             responses: gather.topics,
             ..Default::default()
         };
-        self.respond_whole(slot, response, missing);
+        self.respond_stage(slot, response, form, missing);
     }
 
     /// What is wrong with the request as a whole: producer, transactional id, group.
-    fn check_stage(&mut self, request: &TxnShareAcknowledgeRequest) -> Result<(), ErrorCode> {
+    pub(super) fn check_stage(
+        &mut self,
+        request: &TxnShareAcknowledgeRequest,
+    ) -> Result<(), ErrorCode> {
         if request.group_id.is_empty() {
             return Err(ErrorCode::INVALID_GROUP_ID);
         }
@@ -201,12 +232,13 @@ impl Broker {
     fn split_stage(
         &self,
         request: &TxnShareAcknowledgeRequest,
-        version: i16,
+        form: StageForm,
     ) -> (StageGather, Vec<Accepted>) {
         let mut gather = StageGather {
             topics: Vec::with_capacity(request.topics.len()),
             places: Vec::new(),
             whole_request: ErrorCode::NONE,
+            form,
             missing: Missing::default(),
         };
         let repeated = repeated_partitions(request);
@@ -222,7 +254,7 @@ impl Broker {
                 };
                 let judged = match repeated.contains(&id) {
                     true => Err((ErrorCode::INVALID_REQUEST, "the partition is listed twice")),
-                    false => self.judge_partition(&request.group_id, id, partition, version),
+                    false => self.judge_partition(&request.group_id, id, partition, form),
                 };
                 let (code, message) = match judged {
                     Ok(ranges) if ranges.is_empty() => (ErrorCode::NONE, None),
@@ -261,7 +293,7 @@ impl Broker {
         group: &str,
         id: LogId,
         partition: &TxnShareAcknowledgePartition,
-        version: i16,
+        form: StageForm,
     ) -> Result<Vec<StagedRange>, Refusal> {
         let Some(topic) = self.metadata.topic_by_id(id.topic) else {
             return Err((ErrorCode::UNKNOWN_TOPIC_ID, "there is no topic of this id"));
@@ -276,7 +308,7 @@ impl Broker {
         }
         let mut ranges = Vec::with_capacity(partition.acknowledgement_batches.len());
         for batch in &partition.acknowledgement_batches {
-            stage_ranges(batch, version, &mut ranges)?;
+            stage_ranges(batch, form, &mut ranges)?;
         }
         Ok(ranges)
     }
@@ -309,7 +341,7 @@ fn repeated_partitions(request: &TxnShareAcknowledgeRequest) -> BTreeSet<LogId> 
 /// One batch as ranges of one type each.
 fn stage_ranges(
     batch: &AcknowledgementBatch,
-    version: i16,
+    form: StageForm,
     ranges: &mut Vec<StagedRange>,
 ) -> Result<(), Refusal> {
     let (first, last) = (batch.first_offset, batch.last_offset);
@@ -317,16 +349,16 @@ fn stage_ranges(
     if first < 0 || last < first {
         return bad("a range must not be reversed or negative");
     }
-    let types = match version {
-        0 => vec![batch.acknowledge_type],
-        _ => batch.acknowledge_types.clone(),
+    let types = match form {
+        StageForm::Plain => vec![batch.acknowledge_type],
+        StageForm::Member | StageForm::Draft => batch.acknowledge_types.clone(),
     };
     let length = (last - first).checked_add(1);
     let per_offset = i64::try_from(types.len()).ok() == length;
     if types.len() != 1 && !per_offset {
         return bad("give one acknowledge type for the range, or one for each of its offsets");
     }
-    let delivery_count = (version >= 1).then_some(batch.delivery_count);
+    let delivery_count = (form == StageForm::Member).then_some(batch.delivery_count);
     if types.len() == 1 {
         let acknowledge_type = types.first().copied().unwrap_or_default();
         ranges.push(StagedRange {

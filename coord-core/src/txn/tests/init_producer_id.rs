@@ -33,8 +33,9 @@ fn what_is_refused_changes_nothing() {
         (ask(Some(""), 1000), ErrorCode::INVALID_REQUEST),
         (ask(Some(&long), 1000), ErrorCode::INVALID_REQUEST),
         (half, ErrorCode::INVALID_REQUEST),
-        (two_phase, ErrorCode::INVALID_REQUEST),
-        (keep, ErrorCode::INVALID_REQUEST),
+        // It is not offered.
+        (two_phase, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (keep, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
         (ask(Some("t"), 0), ErrorCode::INVALID_TRANSACTION_TIMEOUT),
         (ask(Some("t"), -5), ErrorCode::INVALID_TRANSACTION_TIMEOUT),
         (

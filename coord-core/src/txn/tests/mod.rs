@@ -30,6 +30,7 @@ mod random;
 mod recovery;
 mod state;
 mod timeouts;
+mod two_phase;
 
 const LOG: LogId = LogId {
     topic: Uuid::from_bytes([9; 16]),
@@ -197,6 +198,7 @@ impl World {
                 error,
                 producer_id,
                 producer_epoch,
+                ..
             }) => pair_or(error, producer_id, producer_epoch),
             other => panic!("no answer to InitProducerId: {other:?}"),
         }
@@ -283,7 +285,10 @@ impl World {
             (&answer.from, &answer.to, answer.correlation),
             (&Role::Tc(7), &from, 77)
         );
-        let Body::AddPartitionsToTxnReply { response, ordinal } = answer.body else {
+        let Body::AddPartitionsToTxnReply {
+            response, ordinal, ..
+        } = answer.body
+        else {
             panic!("{:?}", answer.body)
         };
         let codes = response.results_by_transaction[0].topic_results[0]
@@ -366,7 +371,7 @@ impl World {
 
     /// A new process over the first `records` of the log: nothing sent or waiting survives.
     fn restart_at(&mut self, records: usize) {
-        let mut tc = TxnCoordinator::new(7, LOG, TxnConfig::default());
+        let mut tc = TxnCoordinator::new(7, LOG, self.tc.config);
         self.log.truncate(records);
         for record in &self.log {
             tc.apply(record).expect("own record");

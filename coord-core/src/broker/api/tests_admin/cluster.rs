@@ -16,6 +16,7 @@ use bytes::BytesMut;
 
 use crate::broker::api::api_versions::is_served;
 use crate::broker::testing::{TestBroker, ask};
+use crate::metadata::BrokerConfig;
 use crate::metadata::{SHARE_STATE_TOPIC, TXN_STATE_TOPIC};
 
 fn client(name: &str) -> ApiVersionsRequest {
@@ -32,7 +33,9 @@ fn every_api_is_announced_with_its_versions() {
     for version in 0..=5 {
         let response = ask!(test, ApiVersions, version, client("test"));
         assert_eq!(response.error_code, ErrorCode::NONE);
-        let served = ApiKey::ALL.iter().filter(|api| is_served(**api));
+        let served = ApiKey::ALL
+            .iter()
+            .filter(|api| is_served(**api, &BrokerConfig::default()));
         assert_eq!(response.api_keys.len(), served.count());
     }
     let response = ask!(test, ApiVersions, 4, client("test"));

@@ -1,0 +1,162 @@
+//! TxnShareAcknowledge as the newest draft of KIP-1289 has it (key 95): registers the state
+//! partitions in the transaction, then stages like [`super::txn_share_acknowledge`]. Ranges carry no
+//! delivery count, so a record that was delivered again to the same member is not told apart.
+
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::txn_share_acknowledge::{
+    AcknowledgementBatch, TxnShareAcknowledgePartition, TxnShareAcknowledgeTopic,
+};
+use ackord_proto::messages::txn_share_acknowledge_draft::{DraftBatch, DraftPartition, DraftTopic};
+use ackord_proto::messages::{
+    TxnShareAcknowledgeDraftRequest, TxnShareAcknowledgeDraftResponse, TxnShareAcknowledgeRequest,
+    TxnShareAcknowledgeResponse,
+};
+use ackord_proto::str::Str;
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use super::super::Broker;
+use super::super::gather::Gather;
+use crate::group::{partition_for_id, state_partition_for};
+use crate::metadata::SHARE_STATE_TOPIC;
+use crate::outbox::Ticket;
+use crate::txn::{AddKind, AddPartitions};
+
+impl Broker {
+    pub(super) fn txn_share_acknowledge_draft(
+        &mut self,
+        slot: u64,
+        request: TxnShareAcknowledgeDraftRequest,
+    ) {
+        let request = command(request);
+        self.ensure_transaction_topic();
+        self.ensure_share_state_topic();
+        if let Err(error_code) = self.check_stage(&request) {
+            return self.refuse_draft(slot, error_code);
+        }
+        let tc = partition_for_id(&request.transactional_id, self.transaction_partitions());
+        let add = AddPartitions {
+            version: 0,
+            kind: AddKind::ShareAcks,
+            transactional_id: request.transactional_id.clone(),
+            producer_id: request.producer_id,
+            producer_epoch: request.producer_epoch,
+            partitions: self.state_partitions_in(&request),
+        };
+        self.gathers.insert(slot, Gather::StageDraft(request));
+        let ticket = Ticket { slot, part: 0 };
+        self.with_tc(tc, None, |tc, ctx, out| {
+            tc.add_partitions(ctx.now, ticket, add, out);
+        });
+    }
+
+    /// The state partitions are in the transaction, or not.
+    pub(in crate::broker) fn draft_registered(
+        &mut self,
+        slot: u64,
+        request: TxnShareAcknowledgeRequest,
+        error_code: ErrorCode,
+    ) {
+        match error_code {
+            // The stage is verified behind the registration, and stored after it.
+            ErrorCode::NONE => self.begin_stage(slot, &request, StageForm::Draft),
+            // The code that the stage itself has for it.
+            ErrorCode::PRODUCER_FENCED => {
+                self.refuse_draft(slot, ErrorCode::INVALID_PRODUCER_EPOCH);
+            }
+            error_code => self.refuse_draft(slot, error_code),
+        }
+    }
+
+    fn refuse_draft(&mut self, slot: u64, error_code: ErrorCode) {
+        let response = TxnShareAcknowledgeResponse {
+            error_code,
+            ..Default::default()
+        };
+        self.respond(slot, draft(response), None);
+    }
+
+    /// Of the partitions that exist; the others are refused one by one.
+    fn state_partitions_in(&self, request: &TxnShareAcknowledgeRequest) -> Vec<(Str, i32)> {
+        let count = self.share_state_partitions();
+        let mut indexes = BTreeSet::new();
+        for topic in &request.topics {
+            let Some(known) = self.metadata.topic_by_id(topic.topic_id) else {
+                continue;
+            };
+            let partitions = topic.partitions.iter().map(|own| own.partition);
+            for index in partitions.filter(|index| (0..known.partitions).contains(index)) {
+                let (group, id) = (&request.group_id, topic.topic_id);
+                indexes.insert(state_partition_for(group, id, index, count));
+            }
+        }
+        let partitions = indexes.into_iter();
+        partitions
+            .map(|index| (Str::from(SHARE_STATE_TOPIC), index))
+            .collect()
+    }
+}
+
+/// How a stage came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::broker) enum StageForm {
+    /// TxnShareAcknowledge v0: one type for a range; no member.
+    Plain,
+    /// TxnShareAcknowledge v1: with member and delivery counts.
+    Member,
+    /// The draft: with a member, without delivery counts.
+    Draft,
+}
+
+/// The answer in the draft's form.
+pub(in crate::broker) fn draft(
+    response: TxnShareAcknowledgeResponse,
+) -> TxnShareAcknowledgeDraftResponse {
+    TxnShareAcknowledgeDraftResponse {
+        throttle_time_ms: response.throttle_time_ms,
+        error_code: response.error_code,
+        responses: response.responses,
+        ..Default::default()
+    }
+}
+
+/// The request as the same command as TxnShareAcknowledge; no transactional id is refused like an
+/// empty one.
+fn command(request: TxnShareAcknowledgeDraftRequest) -> TxnShareAcknowledgeRequest {
+    TxnShareAcknowledgeRequest {
+        group_id: request.group_id,
+        transactional_id: request.transactional_id.unwrap_or_default(),
+        producer_id: request.producer_id,
+        producer_epoch: request.producer_epoch,
+        member_id: request.member_id,
+        member_epoch: request.member_epoch,
+        topics: request.topics.into_iter().map(topic).collect(),
+        ..Default::default()
+    }
+}
+
+fn topic(topic: DraftTopic) -> TxnShareAcknowledgeTopic {
+    TxnShareAcknowledgeTopic {
+        topic_id: topic.topic_id,
+        partitions: topic.partitions.into_iter().map(partition).collect(),
+        ..Default::default()
+    }
+}
+
+fn partition(partition: DraftPartition) -> TxnShareAcknowledgePartition {
+    let batches = partition.acknowledgement_batches.into_iter();
+    TxnShareAcknowledgePartition {
+        partition: partition.partition_index,
+        acknowledgement_batches: batches.map(batch).collect(),
+        ..Default::default()
+    }
+}
+
+fn batch(batch: DraftBatch) -> AcknowledgementBatch {
+    AcknowledgementBatch {
+        first_offset: batch.first_offset,
+        last_offset: batch.last_offset,
+        acknowledge_types: batch.acknowledge_types,
+        ..Default::default()
+    }
+}

@@ -23,7 +23,7 @@ type ShareFigure = (
     fn(&SharePartition, Now) -> i64,
 );
 
-const SHARE_FIGURES: [ShareFigure; 7] = [
+const SHARE_FIGURES: [ShareFigure; 8] = [
     (
         Gauge,
         "kafka_server_sharepartitionmetrics_inflightmessagecount",
@@ -62,6 +62,12 @@ const SHARE_FIGURES: [ShareFigure; 7] = [
         "ackord_share_pending_records",
         "Records held by transactions that have not ended.",
         |partition, _| partition.pending_count(),
+    ),
+    (
+        Gauge,
+        "ackord_share_record_locks_limit",
+        "The most records from the start offset on that members and transactions may hold.",
+        |partition, _| number(partition.config().max_record_locks),
     ),
     (
         Gauge,

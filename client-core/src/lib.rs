@@ -73,7 +73,10 @@ pub use machine::{
     NetworkEffect, NetworkInput,
 };
 pub use partitioner::{murmur2, partition_for_key};
-pub use producer::{Producer, ProducerCommand, ProducerConfig, ProducerOutput, RecordHeader};
+pub use producer::{
+    BadPreparedTxnState, PreparedTxnState, Producer, ProducerCommand, ProducerConfig,
+    ProducerOutput, RecordHeader, TxnCompletion,
+};
 pub use share_consumer::{
     AcknowledgementMode, AcknowledgementResult, AcquireMode, ConsumerRecord, GapRange,
     PartitionFault, PolledRecords, ShareCommand, ShareConsumer, ShareConsumerConfig, ShareOutput,

@@ -28,4 +28,5 @@ cases! {
     dropped_polls_lose_nothing(BROKER);
     results_of_acknowledgements_are_told(BROKER);
     the_stream_of_an_implicit_consumer(BROKER);
+    what_an_acknowledger_prepared_is_completed_by_the_next(BROKER);
 }

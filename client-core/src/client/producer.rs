@@ -11,8 +11,8 @@ use super::clock::random_seed;
 use super::handle::Handle;
 use super::runtime::Runtime;
 use crate::{
-    ClientError, ProducerCommand, ProducerConfig, ProducerOutput, RecordHeader,
-    ShareAcknowledgements, ShareGroupMetadata,
+    ClientError, PreparedTxnState, ProducerCommand, ProducerConfig, ProducerOutput, RecordHeader,
+    ShareAcknowledgements, ShareGroupMetadata, TxnCompletion,
 };
 
 /// A record to send.
@@ -71,6 +71,37 @@ impl<R: Runtime> Producer<R> {
             .map(|_| ())
     }
 
+    /// See [`ProducerCommand::InitTransactionsKeepingPrepared`].
+    pub async fn init_transactions_keeping_prepared(&self) -> Result<(), ClientError> {
+        self.0
+            .call(ProducerCommand::InitTransactionsKeepingPrepared)
+            .await
+            .map(|_| ())
+    }
+
+    /// See [`ProducerCommand::PrepareTransaction`].
+    pub async fn prepare_transaction(&self) -> Result<PreparedTxnState, ClientError> {
+        match self.0.call(ProducerCommand::PrepareTransaction).await? {
+            ProducerOutput::Prepared(state) => Ok(state),
+            _ => Err(ANOTHER),
+        }
+    }
+
+    /// See [`ProducerCommand::CompleteTransaction`].
+    pub async fn complete_transaction(
+        &self,
+        state: PreparedTxnState,
+    ) -> Result<TxnCompletion, ClientError> {
+        match self
+            .0
+            .call(ProducerCommand::CompleteTransaction(state))
+            .await?
+        {
+            ProducerOutput::Completed(completion) => Ok(completion),
+            _ => Err(ANOTHER),
+        }
+    }
+
     /// See [`ProducerCommand::BeginTransaction`].
     pub async fn begin_transaction(&self) -> Result<(), ClientError> {
         self.0
@@ -103,7 +134,7 @@ impl<R: Runtime> Producer<R> {
                 ProducerOutput::Sent { partition, offset } => {
                     Ok(RecordMetadata { partition, offset })
                 }
-                ProducerOutput::Done => Err(ANOTHER),
+                _ => Err(ANOTHER),
             }
         }
     }
@@ -177,6 +208,36 @@ impl<R: Runtime> TransactionalShareAcknowledger<R> {
             .send_share_acks_to_transaction(acknowledgements, group)
             .await?;
         self.0.commit_transaction().await
+    }
+
+    /// First call of an instance that takes up what another has prepared; see
+    /// [`ProducerCommand::InitTransactionsKeepingPrepared`].
+    pub async fn recover(&self) -> Result<(), ClientError> {
+        self.0.init_transactions_keeping_prepared().await
+    }
+
+    /// Begins, binds and prepares: the acknowledgements wait, also over crashes, until they are
+    /// completed by the state that this gives, as text in a checkpoint for instance (KIP-939). For a
+    /// producer with `two_phase_commit`.
+    pub async fn prepare_acknowledgements(
+        &self,
+        acknowledgements: ShareAcknowledgements,
+        group: ShareGroupMetadata,
+    ) -> Result<PreparedTxnState, ClientError> {
+        self.0.begin_transaction().await?;
+        self.0
+            .send_share_acks_to_transaction(acknowledgements, group)
+            .await?;
+        self.0.prepare_transaction().await
+    }
+
+    /// Acknowledges what was prepared where `state` names it, and gives it back where not; see
+    /// [`ProducerCommand::CompleteTransaction`].
+    pub async fn complete_acknowledgements(
+        &self,
+        state: PreparedTxnState,
+    ) -> Result<TxnCompletion, ClientError> {
+        self.0.complete_transaction(state).await
     }
 
     /// Gives back what the open transaction holds.

@@ -6,7 +6,7 @@ use ackord_proto::records::RecordHeader;
 use ackord_proto::str::Str;
 use bytes::Bytes;
 
-use crate::{Endpoint, ShareAcknowledgements, ShareGroupMetadata};
+use crate::{Endpoint, PreparedTxnState, ShareAcknowledgements, ShareGroupMetadata, TxnCompletion};
 
 /// Settings of a [`Producer`](crate::Producer). Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,9 @@ pub struct ProducerConfig {
     pub transactional_id: Str,
     /// `transaction.timeout.ms`: the broker aborts a transaction that stays open for longer.
     pub transaction_timeout_ms: i32,
+    /// `transaction.two.phase.commit.enable`: transactions can be prepared, and have no timeout; the
+    /// broker has to allow it (KIP-939).
+    pub two_phase_commit: bool,
     /// `delivery.timeout.ms`: how long a record may take.
     pub delivery_timeout_ms: i64,
     /// `max.block.ms`: how long any other call may take.
@@ -37,6 +40,7 @@ impl ProducerConfig {
             client_id: "ackord-producer".into(),
             transactional_id: transactional_id.into(),
             transaction_timeout_ms: 60_000,
+            two_phase_commit: false,
             delivery_timeout_ms: 120_000,
             api_timeout_ms: 60_000,
             request_timeout_ms: 30_000,
@@ -56,10 +60,18 @@ pub enum ProducerCommand {
     Close,
     /// Waits for all records and acknowledgements, then makes them visible together.
     CommitTransaction,
+    /// Ends the prepared transaction: commits where the state names it, else aborts (KIP-939).
+    CompleteTransaction(PreparedTxnState),
     /// Ends when all records sent before it are stored.
     Flush,
     /// Fences older producers of the id, ends their transactions, fetches a producer id. First call.
     InitTransactions,
+    /// The same, but keeps a transaction that a participant of two-phase commit left ongoing: it is
+    /// prepared then, to be completed (KIP-939).
+    InitTransactionsKeepingPrepared,
+    /// Waits for all records and acknowledgements, then leaves only the end of the transaction open,
+    /// for as long as it takes (KIP-939).
+    PrepareTransaction,
     /// Sends a record in the open transaction.
     Send {
         /// Topic.
@@ -86,8 +98,12 @@ pub enum ProducerCommand {
 /// What a command of a [`Producer`](crate::Producer) gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProducerOutput {
+    /// A prepared transaction was completed.
+    Completed(TxnCompletion),
     /// It is done.
     Done,
+    /// The transaction is prepared; by this it is completed.
+    Prepared(PreparedTxnState),
     /// The record is stored; it becomes visible with the commit.
     Sent {
         /// Its partition.

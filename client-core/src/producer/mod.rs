@@ -9,6 +9,7 @@ mod config;
 mod sender;
 mod share_acks;
 mod transaction;
+mod two_phase;
 mod verdict;
 
 use alloc::collections::{BTreeMap, VecDeque};
@@ -19,6 +20,7 @@ use ackord_proto::str::Str;
 
 pub use ackord_proto::records::RecordHeader;
 pub use config::{ProducerCommand, ProducerConfig, ProducerOutput};
+pub use two_phase::{BadPreparedTxnState, PreparedTxnState, TxnCompletion};
 
 use crate::network::{Network, NetworkConfig, Reply, TopicCreation};
 use crate::{CallId, ClientEffect, ClientError, ClientInput, Machine};
@@ -56,6 +58,10 @@ enum State {
     Open,
     /// In a transaction that can only be aborted, and why.
     Broken(ClientError),
+    /// Waiting for what is under way, to be prepared for two-phase commit.
+    Preparing(CallId),
+    /// Only the end of the transaction is missing.
+    Prepared(PreparedTxnState),
     /// The transaction ends.
     Committing(CallId, Ending),
     /// The transaction ends.
@@ -64,6 +70,13 @@ enum State {
     InDoubt(Outcome),
     /// Nothing goes any more, and why.
     Dead(ClientError),
+}
+
+/// What becomes of a transaction that an older instance left ongoing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ongoing {
+    Aborted,
+    Kept,
 }
 
 /// How a transaction is to end.
@@ -118,6 +131,8 @@ pub struct Producer {
     on_wire: usize,
     flushes: VecDeque<CallId>,
     closing: Option<CallId>,
+    /// The call that completes a prepared transaction, and what it will say.
+    completing: Option<(CallId, TxnCompletion)>,
     done: VecDeque<ClientEffect<ProducerOutput>>,
 }
 
@@ -146,6 +161,7 @@ impl Producer {
             on_wire: 0,
             flushes: VecDeque::new(),
             closing: None,
+            completing: None,
             done: VecDeque::new(),
         }
     }
@@ -163,8 +179,11 @@ impl Producer {
                 Ok(())
             }
             ProducerCommand::CommitTransaction => self.commit(call),
+            ProducerCommand::CompleteTransaction(state) => self.complete(call, state),
             ProducerCommand::Flush => self.flush(call),
-            ProducerCommand::InitTransactions => self.init(now, call),
+            ProducerCommand::InitTransactions => self.init(now, call, Ongoing::Aborted),
+            ProducerCommand::InitTransactionsKeepingPrepared => self.init(now, call, Ongoing::Kept),
+            ProducerCommand::PrepareTransaction => self.prepare(call),
             ProducerCommand::Send {
                 topic,
                 partition,
@@ -210,11 +229,16 @@ impl Producer {
         Ok(())
     }
 
-    /// Nothing else is accepted from now on; an open transaction is aborted first.
+    /// Nothing else is accepted from now on; an open transaction is aborted first, a prepared one
+    /// stays for whoever completes it.
     fn close(&mut self, call: CallId) {
         self.closing = Some(call);
         match self.state {
             State::Open | State::Broken(_) => self.state = State::Aborting(call, Ending::Draining),
+            State::Preparing(waiting) => {
+                self.finish(waiting, Err(ClientError::Closed));
+                self.state = State::Aborting(call, Ending::Draining);
+            }
             State::Committing(..) | State::Aborting(..) => {}
             _ => self.shut_down(),
         }
@@ -238,6 +262,10 @@ impl Producer {
         match &self.state {
             State::Open => Ok(()),
             State::Broken(error) | State::Dead(error) => Err(error.clone()),
+            State::Preparing(_) | State::Prepared(_) => {
+                const WHY: &str = "the transaction is prepared; commit, abort or complete it";
+                Err(ClientError::IllegalState(WHY))
+            }
             _ => Err(ClientError::IllegalState("no transaction is open")),
         }
     }
@@ -255,7 +283,7 @@ impl Producer {
                 let error = error.into_abortable();
                 match self.state {
                     State::Open => self.state = State::Broken(error.clone()),
-                    State::Committing(call, Ending::Draining) => {
+                    State::Preparing(call) | State::Committing(call, Ending::Draining) => {
                         self.state = State::Broken(error.clone());
                         self.finish(call, Err(error.clone()));
                     }
@@ -267,8 +295,10 @@ impl Producer {
     }
 
     fn die(&mut self, error: ClientError) {
-        if let State::Committing(call, _) | State::Aborting(call, _) | State::Initializing(call) =
-            self.state
+        if let State::Committing(call, _)
+        | State::Aborting(call, _)
+        | State::Initializing(call)
+        | State::Preparing(call) = self.state
             && Some(call) != self.closing
         {
             self.finish(call, Err(error.clone()));
@@ -324,7 +354,7 @@ impl Producer {
     fn advance(&mut self, now: Now) {
         if matches!(
             self.state,
-            State::Open | State::Committing(_, Ending::Draining)
+            State::Open | State::Preparing(_) | State::Committing(_, Ending::Draining)
         ) {
             self.route_records(now.mono);
             self.send_batches(now);
@@ -334,6 +364,7 @@ impl Producer {
                 }
             }
         }
+        self.prepare_when_drained();
         self.end_when_drained(now);
     }
 

@@ -156,7 +156,10 @@ impl Producer {
 
     /// Whether requests of the transaction are still worth repeating.
     pub(super) fn is_worth_repeating(&self) -> bool {
-        matches!(self.state, State::Open | State::Committing(..))
+        matches!(
+            self.state,
+            State::Open | State::Preparing(_) | State::Committing(..)
+        )
     }
 
     pub(super) fn produced(

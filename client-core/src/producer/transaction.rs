@@ -7,13 +7,19 @@ use ackord_proto::messages::{EndTxnRequest, InitProducerIdRequest};
 use super::accumulator::{PartitionQueue, Registration};
 use super::verdict::{Asked, Verdict, error, verdict};
 use super::{
-    Ending, Outcome, Producer, ProducerOutput, State, Tag, Touched, TransactionVersion, WRONG_KIND,
+    Ending, Ongoing, Outcome, PreparedTxnState, Producer, ProducerOutput, State, Tag, Touched,
+    TransactionVersion, WRONG_KIND,
 };
 use crate::network::{Failure, Sending};
 use crate::{CallId, ClientError};
 
 impl Producer {
-    pub(super) fn init(&mut self, now: Now, call: CallId) -> Result<(), ClientError> {
+    pub(super) fn init(
+        &mut self,
+        now: Now,
+        call: CallId,
+        ongoing: Ongoing,
+    ) -> Result<(), ClientError> {
         match &self.state {
             State::New => {}
             State::Dead(error) => return Err(error.clone()),
@@ -35,22 +41,29 @@ impl Producer {
                 "the transactional id cannot be empty",
             ));
         }
-        self.ask_for_producer_id(now, call);
+        self.ask_for_producer_id(now, call, ongoing);
         Ok(())
     }
 
     /// With the id and epoch that we have, so that only our own epoch is bumped.
-    fn ask_for_producer_id(&mut self, now: Now, call: CallId) {
+    fn ask_for_producer_id(&mut self, now: Now, call: CallId, ongoing: Ongoing) {
         self.state = State::Initializing(call);
+        let (two_phase, keep) = (self.config.two_phase_commit, ongoing == Ongoing::Kept);
         let body = InitProducerIdRequest {
             transactional_id: Some(self.config.transactional_id.clone()),
             transaction_timeout_ms: self.config.transaction_timeout_ms,
             producer_id: self.producer_id,
             producer_epoch: self.producer_epoch,
+            enable_2pc: two_phase,
+            keep_prepared_txn: keep,
             ..Default::default()
         };
         // Version 6 is for two-phase commit. Versions below 3 cannot carry an id.
-        let versions = if self.producer_id < 0 { 0..=5 } else { 3..=5 };
+        let versions = match self.producer_id < 0 {
+            _ if two_phase || keep => 6..=6,
+            true => 0..=5,
+            false => 3..=5,
+        };
         let (route, limit) = (self.coordinator(), self.api_limit(now));
         self.send(Sending::new(Tag::InitProducerId, route, body, limit).versions(versions));
     }
@@ -63,13 +76,17 @@ impl Producer {
         let State::Initializing(call) = self.state else {
             return;
         };
-        let (code, producer_id, epoch) = match outcome {
+        let (code, producer_id, epoch, kept) = match outcome {
             Ok(Response::InitProducerId(response)) => (
                 response.error_code,
                 response.producer_id,
                 response.producer_epoch,
+                PreparedTxnState {
+                    producer_id: response.ongoing_txn_producer_id,
+                    producer_epoch: response.ongoing_txn_producer_epoch,
+                },
             ),
-            Ok(_) => (WRONG_KIND, -1, -1),
+            Ok(_) => (WRONG_KIND, -1, -1, PreparedTxnState::NONE),
             // It may be called again.
             Err(failure @ Failure::TimedOut(_)) if self.producer_id < 0 => {
                 self.state = State::New;
@@ -82,6 +99,9 @@ impl Producer {
                 self.adopt(producer_id, epoch);
                 self.sequences_broken = false;
                 self.state = State::Ready;
+                if kept != PreparedTxnState::NONE {
+                    self.take_up(kept);
+                }
                 self.finish_ending(call);
             }
             Verdict::Retry => self.send_again(sending, code),
@@ -121,24 +141,29 @@ impl Producer {
                 const WHY: &str = "the transaction before has not ended; ask for its end once more";
                 return Err(ClientError::IllegalState(WHY));
             }
+            State::Preparing(_) | State::Prepared(_) => self.in_transaction()?,
             State::Open | State::Broken(_) => {
                 return Err(ClientError::IllegalState("a transaction is open already"));
             }
         }
-        // Looked at anew for each transaction, as a cluster may be upgraded under us.
-        self.version = match self.network.feature("transaction.version") {
-            2.. => TransactionVersion::Two,
-            _ => TransactionVersion::One,
-        };
+        self.version = self.transaction_version();
         self.touched = Touched::No;
         self.state = State::Open;
         self.finish(call, Ok(ProducerOutput::Done));
         Ok(())
     }
 
+    /// Looked at anew for each transaction, as a cluster may be upgraded under us.
+    pub(super) fn transaction_version(&self) -> TransactionVersion {
+        match self.network.feature("transaction.version") {
+            2.. => TransactionVersion::Two,
+            _ => TransactionVersion::One,
+        }
+    }
+
     pub(super) fn commit(&mut self, call: CallId) -> Result<(), ClientError> {
         match &self.state {
-            State::Open | State::InDoubt(Outcome::Commit) => {
+            State::Open | State::Prepared(_) | State::InDoubt(Outcome::Commit) => {
                 self.state = State::Committing(call, Ending::Draining);
                 Ok(())
             }
@@ -159,7 +184,10 @@ impl Producer {
 
     pub(super) fn abort(&mut self, call: CallId) -> Result<(), ClientError> {
         match &self.state {
-            State::Open | State::Broken(_) | State::InDoubt(Outcome::Abort) => {
+            State::Open
+            | State::Broken(_)
+            | State::Prepared(_)
+            | State::InDoubt(Outcome::Abort) => {
                 self.state = State::Aborting(call, Ending::Draining);
                 let message = "the transaction was aborted".into();
                 let code = ackord_proto::error_code::ErrorCode::NONE;
@@ -288,7 +316,7 @@ impl Producer {
             self.adopt(producer_id, epoch);
             self.sequences_broken = false;
         } else if self.sequences_broken {
-            return self.ask_for_producer_id(now, call);
+            return self.ask_for_producer_id(now, call, Ongoing::Aborted);
         }
         self.state = State::Ready;
         self.finish_ending(call);
@@ -297,7 +325,8 @@ impl Producer {
     /// The call that ended a transaction succeeded; a waiting `close` goes on.
     fn finish_ending(&mut self, call: CallId) {
         if self.closing != Some(call) {
-            self.finish(call, Ok(ProducerOutput::Done));
+            let output = self.output_of_ending(call);
+            self.finish(call, Ok(output));
         }
         self.shut_down();
     }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use ackord_client_core::client::{Runtime, ShareConsumer, TransactionalShareAcknowledger};
 use ackord_client_core::{
-    AcknowledgeType, AcknowledgementMode, ProducerConfig, ShareAcknowledgements,
+    AcknowledgeType, AcknowledgementMode, PreparedTxnState, ProducerConfig, ShareAcknowledgements,
+    TxnCompletion,
 };
 use ackord_proto::error_code::ErrorCode;
 use futures_core::Stream;
@@ -118,4 +119,53 @@ pub(crate) async fn an_acknowledger_without_output<R: Runtime>(program: &str) {
     assert_silent(&consumer).await;
     consumer.close().await.expect("a clean end");
     acknowledger.close().await.expect("a clean end");
+}
+
+/// Two-phase commit (KIP-939): the state that a checkpoint holds decides, whoever comes back.
+pub(crate) async fn what_an_acknowledger_prepared_is_completed_by_the_next<R: Runtime>(
+    program: &str,
+) {
+    let broker = Broker::<R>::filled(program, 2).await;
+    let consumer = broker.consumer(AcknowledgementMode::Transactional).await;
+    let acknowledger = || {
+        let mut config = ProducerConfig::new(broker.bootstrap(), "checkpoints");
+        config.two_phase_commit = true;
+        TransactionalShareAcknowledger::<R>::new(config)
+    };
+    let first = acknowledger();
+    first.init_transactions().await.expect("a producer id");
+    // The checkpoint of the first round is lost, that of the second is not.
+    let mut last = first;
+    for (stored, completion) in [
+        (false, TxnCompletion::Aborted),
+        (true, TxnCompletion::Committed),
+    ] {
+        let (mut acks, mut held) = (ShareAcknowledgements::default(), 0);
+        while held < 2 {
+            let polled = consumer.poll(POLL).await.expect("records");
+            for record in &polled.records {
+                acks.acknowledge(record, AcknowledgeType::Accept);
+                held += 1;
+            }
+            acks.gaps(&polled.gaps);
+        }
+        let group = consumer.group_metadata().await.expect("a membership");
+        let prepared = last.prepare_acknowledgements(acks, group).await;
+        let text = prepared.expect("a prepared state").to_string();
+        let next = acknowledger();
+        next.recover().await.expect("a producer id");
+        assert!(last.abort_acknowledgements().await.is_err(), "it is fenced");
+        let state = match stored {
+            true => text.parse().expect("a stored state"),
+            false => PreparedTxnState::NONE,
+        };
+        let completed = next.complete_acknowledgements(state).await;
+        assert_eq!(completed, Ok(completion));
+        let again = next.complete_acknowledgements(state).await;
+        assert_eq!(again, Ok(TxnCompletion::NothingPrepared));
+        last = next;
+    }
+    assert_silent(&consumer).await;
+    consumer.close().await.expect("a clean end");
+    last.close().await.expect("a clean end");
 }

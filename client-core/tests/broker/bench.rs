@@ -39,6 +39,7 @@ impl<R: Runtime> Broker<R> {
     pub(super) fn start(program: &str) -> Self {
         let mut process = Command::new(program)
             .args(["--listen", "127.0.0.1:0", "--durability", "memory"])
+            .args(["--set", "transaction.two.phase.commit.enable=true"])
             .stdout(Stdio::piped())
             .spawn()
             .expect("the broker starts");

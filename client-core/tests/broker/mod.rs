@@ -9,6 +9,7 @@ mod copying;
 pub(crate) use acknowledging::{
     an_acknowledger_without_output, an_explicit_consumer_accepts_releases_and_rejects,
     results_of_acknowledgements_are_told, the_stream_of_an_implicit_consumer,
+    what_an_acknowledger_prepared_is_completed_by_the_next,
 };
 pub(crate) use cancelling::{
     a_client_of_nobody_ends_in_time, a_dropped_commit_still_commits, dropped_polls_lose_nothing,

@@ -6,5 +6,6 @@ mod fetcher;
 mod producer;
 mod producer_ends;
 mod producer_share_acks;
+mod producer_two_phase;
 mod share_consumer;
 mod share_membership;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::address::Address;
+use crate::commands::{GroupsFlags, TxnFlags};
 use crate::decode::DecodeFlags;
 use crate::logging::Level;
 
@@ -27,6 +28,10 @@ pub enum Command {
     Serve(ServeFlags),
     /// Print a frame, record batches or a golden vector from standard input, field by field
     Decode(DecodeFlags),
+    /// List, describe and abort transactions of a running broker
+    Txn(TxnFlags),
+    /// Describe share groups of a running broker, and what transactions hold of them
+    Groups(GroupsFlags),
 }
 
 /// Flags of the broker. A flag counts more than `--set`, that more than the file.
@@ -139,6 +144,10 @@ mod tests {
             &["dance"],
             &["--listen", "a:1", "serve"],
             &["decode", "--response", "3"],
+            &["txn"],
+            &["txn", "abort"],
+            &["txn", "list", "--bootstrap", "nowhere"],
+            &["groups", "describe", "g", "--all"],
             &["decode", "--request", "--response", "3", "1"],
         ] {
             assert_eq!(flags(args).unwrap_err().exit_code(), 2, "{args:?}");

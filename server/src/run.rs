@@ -11,6 +11,7 @@ use ackord_coord_core::adapter::Core;
 
 use crate::address::Address;
 use crate::admin;
+use crate::commands;
 use crate::decode;
 use crate::flags::{Cli, Command};
 use crate::host::Host;
@@ -31,6 +32,8 @@ pub fn run<C: Core + Send + 'static>(
         Ok(cli) => match cli.into_command() {
             Command::Serve(flags) => flags,
             Command::Decode(flags) => return decode::run(&flags),
+            Command::Txn(flags) => return commands::txn(&flags),
+            Command::Groups(flags) => return commands::groups(&flags),
         },
         Err(error) => error.exit(),
     };

@@ -151,6 +151,7 @@ impl<R: Entered> ClientArm<R> {
             Verb::Init {
                 transactional_id,
                 timeout_ms,
+                ..
             } => self.init(client, transactional_id, *timeout_ms, expected)?,
             Verb::Begin
             | Verb::Send { .. }

@@ -66,6 +66,8 @@ tool() {
         kafka-console-producer) class=ConsoleProducer ;;
         kafka-console-consumer) class=consumer.ConsoleConsumer ;;
         kafka-groups) class=GroupsCommand ;;
+        kafka-producer-perf-test) class=ProducerPerformance ;;
+        kafka-transactions) class=TransactionsCommand ;;
         kafka-share-groups) class=consumer.group.ShareGroupCommand ;;
         kafka-share-consumer-perf-test) class=ShareConsumerPerformance ;;
         kafka-verifiable-share-consumer) class=VerifiableShareConsumer ;;

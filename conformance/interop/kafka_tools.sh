@@ -126,8 +126,52 @@ cg plain 0 400" reset_group cg plain 400
     check delete-records/offsets "plain:0:400" tool kafka-get-offsets --topic plain --time -2
     check consumer/after-delete-records "$(lines c 1 20)" consume plain 20
 
+    check_transactions
     check topics/delete "" tool kafka-topics --delete --topic three
     check topics/list-after-delete plain list_user_topics
+}
+
+# One transaction after the other, of the producer that measures.
+transact() { # TRANSACTIONAL_ID RECORDS MILLISECONDS
+    tool kafka-producer-perf-test --topic txns --num-records "$2" --record-size 10 \
+        --throughput 50 --transactional-id "$1" --transaction-duration-ms "$3" 2>&1 |
+        grep -c 'records sent.*99.9th' || true
+}
+
+# The producer ends in its transaction, without a word to the broker.
+leave_open() { # TRANSACTIONAL_ID
+    TOOL_TIMEOUT=15 transact "$1" 100000 600000 >/dev/null
+}
+
+transactions() { # ARGS...
+    tool kafka-transactions "$@" | table
+}
+
+# Producer ids and times are chance.
+describe_transaction() { # TRANSACTIONAL_ID
+    transactions describe --transactional-id "$1" |
+        awk 'NR == 2 { $1 = $1; print $2, $5, $6 ($9 ? " " $9 : "") }'
+}
+
+list_transaction() { # TRANSACTIONAL_ID
+    transactions list --transactional-id-pattern "$1" | awk 'NR == 2 { print $1, $4 }'
+}
+
+check_transactions() {
+    check topics/create-txns "Created topic txns." \
+        tool kafka-topics --create --topic txns --partitions 1 --replication-factor 1
+    check transactions/perf-producer 1 transact tool-done 20 100
+    check transactions/list "tool-done CompleteCommit" list_transaction tool-done
+    check transactions/describe "tool-done CompleteCommit 60000" describe_transaction tool-done
+    check transactions/hanging-none \
+        "Topic Partition ProducerId ProducerEpoch CoordinatorEpoch StartOffset LastTimestamp Duration(min)" \
+        transactions find-hanging --broker-id "$NODE"
+    check transactions/left-open "" leave_open tool-open
+    check transactions/describe-open "tool-open Ongoing 60000 txns-0" describe_transaction tool-open
+    check transactions/force-terminate "" \
+        tool kafka-transactions forceTerminateTransaction --transactional-id tool-open
+    check transactions/list-terminated "tool-open Empty" list_transaction tool-open
+    check topics/delete-txns "" tool kafka-topics --delete --topic txns
 }
 
 delete_records() { # TOPIC OFFSET

@@ -13,7 +13,7 @@ use ackord_proto::messages::produce::{PartitionProduceData, TopicProduceData};
 use ackord_proto::messages::txn_share_acknowledge::{
     AcknowledgementBatch, TxnShareAcknowledgePartition, TxnShareAcknowledgeTopic,
 };
-use ackord_proto::messages::*;
+use ackord_proto::messages::{txn_share_acknowledge_draft as draft, *};
 use ackord_proto::{
     DecodeError, DecodeErrorKind, EncodeError, ErrorCode, Message, Reader, Records, Str, Uuid,
     Writer,
@@ -381,6 +381,53 @@ fn txn_share_acknowledge_has_two_forms() {
     assert_eq!(encode(&v1, 1).unwrap(), bytes);
     assert_eq!(decode::<TxnShareAcknowledgeRequest>(1, bytes).unwrap(), v1);
     assert!(encode(&v1, 0).is_err());
+}
+
+/// The draft's form (key 95), written out by hand: the transactional id first and perhaps null, no
+/// delivery count.
+#[test]
+fn the_draft_of_txn_share_acknowledge_has_its_own_form() {
+    let batch = draft::DraftBatch {
+        first_offset: 4,
+        last_offset: 5,
+        acknowledge_types: vec![1, 3],
+        ..Default::default()
+    };
+    let partition = draft::DraftPartition {
+        partition_index: 3,
+        acknowledgement_batches: vec![batch],
+        ..Default::default()
+    };
+    let topic = draft::DraftTopic {
+        topic_id: Uuid::from_bytes([9; 16]),
+        partitions: vec![partition],
+        ..Default::default()
+    };
+    let request = TxnShareAcknowledgeDraftRequest {
+        transactional_id: None,
+        group_id: "g".into(),
+        producer_id: 1,
+        producer_epoch: 2,
+        member_id: "m".into(),
+        member_epoch: 7,
+        topics: vec![topic],
+        ..Default::default()
+    };
+    let bytes = [
+        &[
+            0, 2, b'g', 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 2, b'm', 0, 0, 0, 7, 2,
+        ][..],
+        &[9; 16],
+        &[
+            2, 0, 0, 0, 3, 2, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5,
+        ],
+        &[3, 1, 3, 0, 0, 0, 0],
+    ]
+    .concat();
+    assert_eq!(encode(&request, 0).unwrap(), bytes);
+    let decoded = decode::<TxnShareAcknowledgeDraftRequest>(0, bytes);
+    assert_eq!(decoded.unwrap(), request);
+    assert_eq!(ApiKey::TxnShareAcknowledgeDraft.key(), 95);
 }
 
 #[test]

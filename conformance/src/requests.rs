@@ -53,6 +53,7 @@ impl Clients {
                 Ok((self.delete_state(group, partition).into(), 0))
             }
             Verb::GroupAdmin(verb) => Ok(self.group_admin(verb)),
+            Verb::OffsetAcks(verb) => Ok(self.offset_acks(client, verb)),
             Verb::Read {
                 partitions,
                 max_wait_ms,

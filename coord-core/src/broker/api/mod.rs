@@ -1,6 +1,6 @@
 //! One file for each API; here a frame finds its handler.
 
-mod add_offsets_to_txn;
+pub(super) mod add_offsets_to_txn;
 pub(super) mod add_partitions_to_txn;
 pub(super) mod add_share_acks_to_txn;
 mod api_versions;
@@ -47,6 +47,7 @@ mod tests_groups;
 #[cfg(test)]
 mod tests_produce;
 mod topic_creation;
+pub(super) mod txn_offset_acks;
 pub(super) mod txn_offset_commit;
 pub(super) mod txn_share_acknowledge;
 mod write_txn_markers;

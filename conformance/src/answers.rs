@@ -209,7 +209,7 @@ impl Clients {
         }
     }
 
-    fn by_id<T>(
+    pub(crate) fn by_id<T>(
         &self,
         top: Option<ErrorCode>,
         topics: &[T],

@@ -15,12 +15,11 @@ check_share_tools() {
     check share-tools/verifiable-consumer "$(verified 100 199)" verifiable 100
     check_live_share_group
     check share-tools/state-when-empty "$(printf '%s\n' \
-        "Share group 'tools' has no active members." \
         'GROUP COORDINATOR (ID) STATE #MEMBERS' 'tools BROKER (1) Empty 0')" group_state
     check share-tools/reset-dry-run "$(printf 'GROUP TOPIC PARTITION NEW-OFFSET\ntools tools 0 0')" \
         share_groups --reset-offsets --group tools --topic tools --to-earliest --dry-run
     check share-tools/reset-to-time "$(printf 'GROUP TOPIC PARTITION NEW-OFFSET\ntools tools 0 0')" \
-        share_groups --reset-offsets --group tools --all-topics \
+        share_groups --reset-offsets --group tools --topic tools \
         --to-datetime 2020-01-01T00:00:00.000 --execute
     check share-tools/delete "Deletion of requested share groups ('tools') was successful." \
         share_groups --delete --group tools

@@ -11,7 +11,7 @@ const RECORDS: i32 = 10;
 const ROUNDS: usize = 30;
 
 /// Runs each load at a size and at ten times the size.
-pub fn run() -> Fallible<()> {
+pub(crate) fn run() -> Fallible<()> {
     report::head("cost of a share fetch, in us of the core's thread");
     let sizes = [(20, 10), (200, 100)];
     report::ratio(
@@ -64,7 +64,7 @@ fn full_fetch(cores: &mut Cores, member: &mut Member) -> Fallible<Duration> {
     let cost = cores.worked();
     match brought == i64::from(RECORDS) {
         true => Ok(cost),
-        false => Err(format!("a fetch brought {brought} records").into()),
+        false => Err(format!("a fetch brought {brought} records; {member}").into()),
     }
 }
 
@@ -80,11 +80,12 @@ fn members(count: u64, partitions: i32) -> Fallible<Duration> {
             member.heartbeat(&mut cores)?;
         }
     }
-    let places: usize = members.iter().map(Member::breadth).sum();
-    let each = places / usize::try_from(partitions)?;
-    if members.iter().any(|member| member.breadth() == 0) {
-        return Err("a member without a partition".into());
+    for member in &mut members {
+        member.begin(&mut cores)?;
     }
+    // As many as the partition with the most members needs.
+    let shares = |partition| members.iter().filter(|m| m.has(partition)).count();
+    let each = (0..partitions).map(shares).max().unwrap_or_default();
     let batch = speech::batch(RECORDS, b"value");
     let mut costs = Vec::new();
     for _ in 0..ROUNDS {
@@ -109,6 +110,9 @@ fn groups(count: u64) -> Fallible<Duration> {
             &topic,
         )?);
     }
+    for member in &mut members {
+        member.begin(&mut cores)?;
+    }
     let batch = speech::batch(RECORDS, b"value");
     let mut costs = Vec::new();
     for _ in 0..ROUNDS {
@@ -129,6 +133,7 @@ fn waiting(count: u64) -> Fallible<Duration> {
         cores.send(member.conn, 2, request.into())?;
     }
     let mut member = join(&mut cores, "group", count, &topic)?;
+    member.begin(&mut cores)?;
     let batch = speech::batch(RECORDS, b"value");
     let mut costs = Vec::new();
     for _ in 0..ROUNDS * 10 {
@@ -143,6 +148,8 @@ fn stuck(in_flight: i32) -> Fallible<Duration> {
     let mut stuck = join(&mut cores, "group", 0, &topic)?;
     let mut busy = join(&mut cores, "group", 1, &topic)?;
     stuck.heartbeat(&mut cores)?;
+    stuck.begin(&mut cores)?;
+    busy.begin(&mut cores)?;
     // One record a batch: the state of each is an entry of its own.
     let one = speech::batch(1, b"value");
     for _ in 0..in_flight {

@@ -1,7 +1,9 @@
 //! A real server: commits beside a bare sync of the same disk, and a start after a kill.
 
+use std::fmt;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,6 +18,33 @@ const ROUNDS: usize = 300;
 const WRITE: usize = 1_024;
 const PARTITIONS: i32 = 1_000;
 const RECORDS: i32 = 1_000;
+
+/// What a transaction has besides its record.
+#[derive(Clone, Copy)]
+enum Load {
+    Nothing,
+    Offset,
+    Acks(i32),
+}
+
+const LOADS: [Load; 6] = [
+    Load::Nothing,
+    Load::Offset,
+    Load::Acks(1),
+    Load::Acks(10),
+    Load::Acks(100),
+    Load::Acks(1_000),
+];
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Load::Nothing => f.write_str("a record alone"),
+            Load::Offset => f.write_str("with an offset"),
+            Load::Acks(count) => write!(f, "with {count} acknowledgements"),
+        }
+    }
+}
 
 /// A server process; killed when dropped.
 struct Process(Child);
@@ -64,17 +93,24 @@ fn fresh(dir: &Path) -> Fallible<()> {
     Ok(fs::create_dir_all(dir)?)
 }
 
-/// Appends a little and syncs, so often.
-fn bare_syncs(path: &Path) -> Fallible<Vec<Duration>> {
-    let mut file = File::create(path)?;
-    let mut costs = Vec::new();
-    for _ in 0..ROUNDS {
-        let began = Instant::now();
-        file.write_all(&[7; WRITE])?;
-        file.sync_data()?;
-        costs.push(began.elapsed());
+/// A file that is as long as it will be, so that a sync has nothing but the bytes to bring out.
+struct Bare(File);
+
+impl Bare {
+    fn create(path: &Path) -> Fallible<Self> {
+        let file = File::create(path)?;
+        file.write_all_at(&vec![0; ROUNDS * WRITE], 0)?;
+        file.sync_all()?;
+        Ok(Bare(file))
     }
-    Ok(costs)
+
+    fn sync(&self, round: usize) -> Fallible<Duration> {
+        let began = Instant::now();
+        self.0
+            .write_all_at(&[7; WRITE], u64::try_from(round * WRITE)?)?;
+        self.0.sync_data()?;
+        Ok(began.elapsed())
+    }
 }
 
 fn join(peer: &mut Server, group: &str, topic: &Topic) -> Fallible<Member> {
@@ -84,7 +120,7 @@ fn join(peer: &mut Server, group: &str, topic: &Topic) -> Fallible<Member> {
 }
 
 /// Commits on a store that does nothing else.
-pub fn commits(program: &str, dir: &str) -> Fallible<()> {
+pub(crate) fn commits(program: &str, dir: &str) -> Fallible<()> {
     let dir = Path::new(dir);
     fresh(dir)?;
     let (_process, address, _) = start(program, &dir.join("data"))?;
@@ -95,25 +131,21 @@ pub fn commits(program: &str, dir: &str) -> Fallible<()> {
     let mut producer = Producer::new(&mut server, "producer")?;
     let mut member = join(&mut server, "group", &input)?;
     report::head("latency in us, durability sync: p50, p99");
-    let mut before = bare_syncs(&dir.join("bare"))?;
-    let mut loads = Vec::new();
-    for acks in [0, 0, 1, 10, 100, 1_000] {
-        let offsets = acks == 0 && loads.len() == 1;
-        let (mut whole, mut ends) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            if acks > 0 {
-                let batch = speech::batch(acks, b"value");
-                speech::produce(&mut server, admin, &input, &batch)?;
-                let mut found = 0;
-                while found < i64::from(acks) {
-                    found += member.fetch(&mut server, acks)?;
+    let bare = Bare::create(&dir.join("bare"))?;
+    let mut alone = None;
+    for load in LOADS {
+        let (mut syncs, mut ends, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..ROUNDS {
+            let with = match load {
+                Load::Nothing => With::Nothing,
+                Load::Offset => With::Offsets,
+                Load::Acks(count) => {
+                    acquire(&mut server, admin, &input, &mut member, count)?;
+                    With::Acks(&mut member, &input)
                 }
-            }
-            let with = match (acks, offsets) {
-                (0, true) => With::Offsets,
-                (0, false) => With::Nothing,
-                _ => With::Acks(&mut member, &input),
             };
+            // In turn, since a shared disk has its moments.
+            syncs.push(bare.sync(round)?);
             let began = Instant::now();
             producer.fill(&mut server, &output, with)?;
             let filled = Instant::now();
@@ -121,25 +153,31 @@ pub fn commits(program: &str, dir: &str) -> Fallible<()> {
             ends.push(filled.elapsed());
             whole.push(began.elapsed());
         }
-        let name = match (acks, offsets) {
-            (0, true) => "with an offset".to_string(),
-            (0, false) => "records alone".to_string(),
-            _ => format!("{acks} acknowledgements"),
-        };
-        loads.push((name, whole, ends));
-    }
-    // Before and after, since a shared disk has its moments.
-    before.extend(bare_syncs(&dir.join("bare-again"))?);
-    line("write and sync of the disk", &before);
-    let alone = quantile(loads[0].1.clone(), 50);
-    for (name, whole, ends) in &loads {
-        line(&format!("{name}: commit"), ends);
-        line(&format!("{name}: transaction"), whole);
-        let ratio = micros(quantile(whole.clone(), 50)) / micros(alone);
-        let syncs = micros(quantile(ends.clone(), 99)) / micros(quantile(before.clone(), 99));
+        line(&format!("{load}: bare write and sync"), &syncs);
+        line(&format!("{load}: commit"), &ends);
+        line(&format!("{load}: transaction"), &whole);
+        let [sync, commit] = [syncs, ends].map(|costs| micros(quantile(costs, 99)));
+        let whole = micros(quantile(whole, 50));
         println!(
-            "    transaction {ratio:.2} of records alone (p50), commit {syncs:.2} of a sync (p99)"
+            "    p99 of the commit {:.2} of the sync's, p50 of the transaction {:.2} of that without",
+            commit / sync,
+            whole / *alone.get_or_insert(whole)
         );
+    }
+    Ok(())
+}
+
+fn acquire(
+    server: &mut Server,
+    admin: usize,
+    input: &Topic,
+    member: &mut Member,
+    count: i32,
+) -> Fallible<()> {
+    speech::produce(server, admin, input, &speech::batch(count, b"value"))?;
+    let mut found = 0;
+    while found < i64::from(count) {
+        found += member.fetch(server, count)?;
     }
     Ok(())
 }
@@ -151,7 +189,7 @@ fn line(what: &str, costs: &[Duration]) {
 
 /// A million records in flight, every second one acknowledged, so that each is an entry of its own;
 /// then a kill and a start.
-pub fn restart(program: &str, dir: &str) -> Fallible<()> {
+pub(crate) fn restart(program: &str, dir: &str) -> Fallible<()> {
     let dir = Path::new(dir);
     fresh(dir)?;
     let data = dir.join("data");

@@ -17,10 +17,10 @@ use ackord_proto::reader::Reader;
 use ackord_proto::tags::UnknownTags;
 use bytes::{Bytes, BytesMut};
 
-pub type Fallible<T> = Result<T, Box<dyn Error>>;
+pub(crate) type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// Connections to one broker.
-pub trait Peer {
+pub(crate) trait Peer {
     /// One more; connections are counted from 0.
     fn connect(&mut self) -> Fallible<usize>;
 
@@ -80,7 +80,7 @@ fn response(frame: Bytes, asked: &mut Asked) -> Fallible<Response> {
 }
 
 /// The cores in this process on a store in memory; no socket, no thread.
-pub struct Cores {
+pub(crate) struct Cores {
     broker: Broker,
     store: MemoryStore,
     now: Now,
@@ -91,7 +91,7 @@ pub struct Cores {
 }
 
 impl Cores {
-    pub fn new(configs: &[(&str, &str)]) -> Fallible<Self> {
+    pub(crate) fn new(configs: &[(&str, &str)]) -> Fallible<Self> {
         let config =
             BrokerConfig::from_pairs(configs.iter().copied()).map_err(|error| error.to_string())?;
         let now = Now {
@@ -111,7 +111,7 @@ impl Cores {
     }
 
     /// Takes the time that the broker has worked.
-    pub fn worked(&mut self) -> Duration {
+    pub(crate) fn worked(&mut self) -> Duration {
         std::mem::take(&mut self.worked)
     }
 
@@ -185,13 +185,13 @@ impl Peer for Cores {
 }
 
 /// A server on loopback.
-pub struct Server {
+pub(crate) struct Server {
     address: String,
     streams: Vec<(TcpStream, Asked)>,
 }
 
 impl Server {
-    pub fn new(address: &str) -> Self {
+    pub(crate) fn new(address: &str) -> Self {
         Server {
             address: address.to_string(),
             streams: Vec::new(),

@@ -1,5 +1,7 @@
 //! What the loads say: topics, records, members of share groups.
 
+use std::fmt;
+
 use ackord_proto::messages::create_topics::CreatableTopic;
 use ackord_proto::messages::incremental_alter_configs::{AlterConfigsResource, AlterableConfig};
 use ackord_proto::messages::produce::{PartitionProduceData, TopicProduceData};
@@ -24,13 +26,13 @@ const ACCEPT: i8 = 1;
 
 /// A topic by name and id.
 #[derive(Clone, Debug)]
-pub struct Topic {
-    pub name: Str,
-    pub id: Uuid,
-    pub partitions: i32,
+pub(crate) struct Topic {
+    pub(crate) name: Str,
+    pub(crate) id: Uuid,
+    pub(crate) partitions: i32,
 }
 
-pub fn create_topic(
+pub(crate) fn create_topic(
     peer: &mut impl Peer,
     conn: usize,
     name: &str,
@@ -60,7 +62,7 @@ pub fn create_topic(
 }
 
 /// Sets a config of a group.
-pub fn configure(
+pub(crate) fn configure(
     peer: &mut impl Peer,
     conn: usize,
     group: &str,
@@ -89,7 +91,7 @@ pub fn configure(
     }
 }
 
-pub fn batch(records: i32, value: &[u8]) -> Bytes {
+pub(crate) fn batch(records: i32, value: &[u8]) -> Bytes {
     let mut builder = BatchBuilder::new(0);
     for _ in 0..records {
         builder.push(1_700_000_000_000, None, Some(value));
@@ -97,7 +99,7 @@ pub fn batch(records: i32, value: &[u8]) -> Bytes {
     builder.build()
 }
 
-pub fn produce_request(
+pub(crate) fn produce_request(
     topic: &Topic,
     partitions: impl Iterator<Item = (i32, Bytes)>,
 ) -> ProduceRequest {
@@ -119,7 +121,7 @@ pub fn produce_request(
     }
 }
 
-pub fn check_produced(response: &ProduceResponse) -> Fallible<()> {
+pub(crate) fn check_produced(response: &ProduceResponse) -> Fallible<()> {
     let refused = response
         .responses
         .iter()
@@ -132,7 +134,12 @@ pub fn check_produced(response: &ProduceResponse) -> Fallible<()> {
 }
 
 /// The same batch into each partition.
-pub fn produce(peer: &mut impl Peer, conn: usize, topic: &Topic, batch: &Bytes) -> Fallible<()> {
+pub(crate) fn produce(
+    peer: &mut impl Peer,
+    conn: usize,
+    topic: &Topic,
+    batch: &Bytes,
+) -> Fallible<()> {
     let each = (0..topic.partitions).map(|index| (index, batch.clone()));
     let response = take!(peer.ask(conn, 9, produce_request(topic, each)), Produce);
     check_produced(&response)
@@ -140,28 +147,38 @@ pub fn produce(peer: &mut impl Peer, conn: usize, topic: &Topic, batch: &Bytes) 
 
 /// Records that a member holds.
 #[derive(Clone, Copy, Debug)]
-pub struct Held {
-    pub partition: i32,
-    pub first: i64,
-    pub last: i64,
-    pub delivery: i16,
+pub(crate) struct Held {
+    pub(crate) partition: i32,
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    pub(crate) delivery: i16,
 }
 
 /// A member of a share group with one topic and a share session.
-pub struct Member {
-    pub conn: usize,
-    pub group: Str,
-    pub id: Str,
-    pub epoch: i32,
+pub(crate) struct Member {
+    pub(crate) conn: usize,
+    pub(crate) group: Str,
+    pub(crate) id: Str,
+    pub(crate) epoch: i32,
     topic: Topic,
     partitions: Vec<i32>,
     session: i32,
     /// What the last fetch brought.
-    pub held: Vec<Held>,
+    pub(crate) held: Vec<Held>,
+}
+
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} in {} at epoch {}, partitions {:?}, session {}",
+            self.id, self.group, self.epoch, self.partitions, self.session
+        )
+    }
 }
 
 impl Member {
-    pub fn join(
+    pub(crate) fn join(
         peer: &mut impl Peer,
         conn: usize,
         group: &str,
@@ -183,7 +200,7 @@ impl Member {
     }
 
     /// Takes the assignment as it is now.
-    pub fn heartbeat(&mut self, peer: &mut impl Peer) -> Fallible<()> {
+    pub(crate) fn heartbeat(&mut self, peer: &mut impl Peer) -> Fallible<()> {
         let request = ShareGroupHeartbeatRequest {
             group_id: self.group.clone(),
             member_id: self.id.clone(),
@@ -203,13 +220,17 @@ impl Member {
         Ok(())
     }
 
-    /// How many partitions it has.
-    pub fn breadth(&self) -> usize {
-        self.partitions.len()
+    /// Whether the partition is assigned to it.
+    pub(crate) fn has(&self, partition: i32) -> bool {
+        self.partitions.contains(&partition)
     }
 
     /// A fetch of at most so many records that accepts what is held.
-    pub fn fetch_request(&mut self, max_records: i32, max_wait_ms: i32) -> ShareFetchRequest {
+    pub(crate) fn fetch_request(
+        &mut self,
+        max_records: i32,
+        max_wait_ms: i32,
+    ) -> ShareFetchRequest {
         let mut partitions: Vec<FetchPartition> = Vec::new();
         if self.session == 0 {
             partitions.extend(self.partitions.iter().map(|partition| FetchPartition {
@@ -260,7 +281,7 @@ impl Member {
     }
 
     /// Notes what a fetch brought; returns how many records.
-    pub fn fetched(&mut self, response: &ShareFetchResponse) -> Fallible<i64> {
+    pub(crate) fn fetched(&mut self, response: &ShareFetchResponse) -> Fallible<i64> {
         if response.error_code.is_error() {
             return Err(format!("share fetch: {response:?}").into());
         }
@@ -288,15 +309,27 @@ impl Member {
         Ok(count)
     }
 
+    /// Opens the session and has the share partitions begin, before there is a record.
+    pub(crate) fn begin(&mut self, peer: &mut impl Peer) -> Fallible<()> {
+        match self.fetch(peer, 1)? {
+            0 => Ok(()),
+            early => Err(format!("{early} records too early").into()),
+        }
+    }
+
     /// Accepts what is held and fetches what is there.
-    pub fn fetch(&mut self, peer: &mut impl Peer, max_records: i32) -> Fallible<i64> {
+    pub(crate) fn fetch(&mut self, peer: &mut impl Peer, max_records: i32) -> Fallible<i64> {
         let request = self.fetch_request(max_records, 0);
         let response = take!(peer.ask(self.conn, 2, request), ShareFetch);
         self.fetched(&response)
     }
 
     /// Accepts every second of these records, a thousand ranges at a time.
-    pub fn accept_every_second(&mut self, peer: &mut impl Peer, held: &[Held]) -> Fallible<()> {
+    pub(crate) fn accept_every_second(
+        &mut self,
+        peer: &mut impl Peer,
+        held: &[Held],
+    ) -> Fallible<()> {
         for held in held {
             let types = (held.first..=held.last).step_by(2).map(|offset| AckRange {
                 first_offset: offset,

@@ -21,7 +21,7 @@ const TIMEOUT_MS: i32 = 60_000;
 const ACCEPT: i8 = 1;
 
 /// What a transaction has besides its record.
-pub enum With<'a> {
+pub(crate) enum With<'a> {
     Nothing,
     /// The offset of a consumer group.
     Offsets,
@@ -30,7 +30,7 @@ pub enum With<'a> {
 }
 
 /// A transactional producer.
-pub struct Producer {
+pub(crate) struct Producer {
     conn: usize,
     transactional_id: Str,
     id: i64,
@@ -39,7 +39,7 @@ pub struct Producer {
 }
 
 impl Producer {
-    pub fn new(peer: &mut impl Peer, name: &str) -> Fallible<Self> {
+    pub(crate) fn new(peer: &mut impl Peer, name: &str) -> Fallible<Self> {
         let conn = peer.connect()?;
         let transactional_id = Str::from(name);
         let request = InitProducerIdRequest {
@@ -62,7 +62,12 @@ impl Producer {
 
     /// Sends one record and what comes with it, and waits for none of the answers before all have
     /// been sent.
-    pub fn fill(&mut self, peer: &mut impl Peer, output: &Topic, with: With<'_>) -> Fallible<()> {
+    pub(crate) fn fill(
+        &mut self,
+        peer: &mut impl Peer,
+        output: &Topic,
+        with: With<'_>,
+    ) -> Fallible<()> {
         let mut builder = BatchBuilder::new(0)
             .producer(self.id, self.epoch, self.sequence)
             .transactional();
@@ -198,7 +203,7 @@ impl Producer {
         }
     }
 
-    pub fn commit(&mut self, peer: &mut impl Peer) -> Fallible<()> {
+    pub(crate) fn commit(&mut self, peer: &mut impl Peer) -> Fallible<()> {
         let request = EndTxnRequest {
             transactional_id: self.transactional_id.clone(),
             producer_id: self.id,

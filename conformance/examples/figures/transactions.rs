@@ -9,7 +9,7 @@ use crate::transaction::{Producer, With};
 
 const ROUNDS: usize = 200;
 
-pub fn run() -> Fallible<()> {
+pub(crate) fn run() -> Fallible<()> {
     report::head("cost of a transaction with one record, in us of the core's thread");
     let mut bench = Bench::new()?;
     let alone = bench.cost(None)?;
@@ -108,7 +108,9 @@ impl Bench {
 fn member(cores: &mut Cores, group: &str, topic: &Topic) -> Fallible<Member> {
     let conn = cores.connect()?;
     speech::configure(cores, conn, group, "share.auto.offset.reset", "earliest")?;
-    Member::join(cores, conn, group, 0, topic)
+    let mut member = Member::join(cores, conn, group, 0, topic)?;
+    member.begin(cores)?;
+    Ok(member)
 }
 
 fn acquire(

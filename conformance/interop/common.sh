@@ -8,6 +8,10 @@ CONFLUENT_VERSION=2.16.1
 VENV=$CACHE/confluent-kafka-$CONFLUENT_VERSION
 KAFKA_PYTHON_VERSION=3.0.12
 KAFKA_PYTHON_VENV=$CACHE/kafka-python-$KAFKA_PYTHON_VERSION
+KAFKAJS_VERSION=2.2.4
+KAFKAJS=$CACHE/kafkajs-$KAFKAJS_VERSION
+FRANZ=$CACHE/franz-go
+KRAFKA=$CACHE/krafka
 TOOL_TIMEOUT=60
 
 PASSED=0
@@ -47,6 +51,29 @@ fetch_kafka_python() {
         python-snappy==0.7.3 lz4==4.4.5 zstandard==0.25.0
 }
 
+# Beside the checkout's own lock file, so that nothing is written into the tree.
+fetch_kafkajs() {
+    [ -d "$KAFKAJS" ] && return
+    mkdir -p "$CACHE"
+    rm -rf "$KAFKAJS.part"
+    mkdir "$KAFKAJS.part"
+    cp "$INTEROP"/node/package*.json "$KAFKAJS.part"
+    npm ci --silent --prefix "$KAFKAJS.part" >&2
+    mv -T "$KAFKAJS.part" "$KAFKAJS"
+}
+
+# Both are built each time: where nothing changed that is a moment.
+build_members() {
+    mkdir -p "$FRANZ" "$KRAFKA"
+    (cd "$INTEROP/go" && CGO_ENABLED=0 go build -o "$FRANZ/interop" .) >&2
+    cargo build --quiet --locked --manifest-path "$INTEROP/krafka/Cargo.toml" \
+        --target-dir "$KRAFKA" >&2
+}
+
+kafkajs() {
+    NODE_PATH=$KAFKAJS/node_modules timeout "$TOOL_TIMEOUT" node "$@"
+}
+
 kafka_python() {
     timeout "$TOOL_TIMEOUT" "$KAFKA_PYTHON_VENV/bin/python" "$@"
 }
@@ -57,7 +84,7 @@ confluent_python() {
 
 # tool NAME ARGS...: one of Kafka's command line tools by its usual name.
 tool() {
-    local class
+    local class broker=--bootstrap-server
     case $1 in
         kafka-topics) class=TopicCommand ;;
         kafka-delete-records) class=DeleteRecordsCommand ;;
@@ -73,12 +100,14 @@ tool() {
         kafka-verifiable-share-consumer) class=VerifiableShareConsumer ;;
         kafka-consumer-groups) class=consumer.group.ConsumerGroupCommand ;;
         kafka-console-share-consumer) class=consumer.ConsoleShareConsumer ;;
+        kafka-transactional-message-copier)
+            class=TransactionalMessageCopier broker=--broker-list ;;
         *) echo "no such tool: $1" >&2; return 2 ;;
     esac
     shift
     timeout "$TOOL_TIMEOUT" java -Xmx256m -XX:TieredStopAtLevel=1 -Xshare:auto \
         -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
-        -cp "$KAFKA_LIBS/*" "org.apache.kafka.tools.$class" --bootstrap-server "$BROKER" "$@"
+        -cp "$KAFKA_LIBS/*" "org.apache.kafka.tools.$class" "$broker" "$BROKER" "$@"
 }
 
 # check NAME EXPECTED COMMAND...: passes where the command ends with 0 and prints just that.

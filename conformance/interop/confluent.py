@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""confluent.py BOOTSTRAP CASE: one check with confluent-kafka (librdkafka). Prints what it saw."""
+"""confluent.py BOOTSTRAP CASE: one check with confluent-kafka (librdkafka). Prints what it saw.
+
+confluent.py member BOOTSTRAP TOPIC GROUP: a consumer of a share group until standard input ends.
+"""
 
 import sys
+import threading
 import time
 from collections import Counter
 
@@ -153,7 +157,36 @@ def verdict(number, delivery):
     return AcknowledgeType.ACCEPT
 
 
+def member(bootstrap, topic, group):
+    """Prints a record once the broker has taken its acknowledgement."""
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    consumer = ShareConsumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "share.acknowledgement.mode": "explicit",
+        }
+    )
+    consumer.subscribe([topic])
+    while not ended.is_set():
+        messages = list(consumer.poll(timeout=0.5))
+        for message in messages:
+            if message.error():
+                fail(f"share consumer: {message.error()}")
+            consumer.acknowledge(message)
+        for partition, error in consumer.commit_sync().items():
+            if error is not None:
+                fail(f"acknowledgement: {partition}: {error}")
+        for message in messages:
+            print(message.value().decode(), flush=True)
+    consumer.close()
+
+
 CASES = {"idempotent": idempotent, "transactions": transactions, "share": share}
 
 if __name__ == "__main__":
-    CASES[sys.argv[2]](sys.argv[1])
+    if sys.argv[1] == "member":
+        member(*sys.argv[2:])
+    else:
+        CASES[sys.argv[2]](sys.argv[1])

@@ -7,8 +7,10 @@
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 . "$INTEROP/kafka_tools.sh"
+. "$INTEROP/share_tools.sh"
 . "$INTEROP/codecs.sh"
 . "$INTEROP/java_suite.sh"
+. "$INTEROP/clients.sh"
 
 ROOT=$(cd -- "$INTEROP/../.." && pwd)
 [ $# -gt 0 ] || set -- "$ROOT/target/release/ackord"
@@ -22,23 +24,11 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
-check_confluent() {
-    check confluent/idempotent "1000 records, in order: True" \
-        confluent_python "$INTEROP/confluent.py" "$BROKER" idempotent
-    check confluent/transactions \
-        "$(printf 'committed: c0 c1 c2 c3 c4 d0 d1 d2 d3 d4\nall: 15')" \
-        confluent_python "$INTEROP/confluent.py" "$BROKER" transactions
-    check confluent/share "100 records, 110 deliveries, twice: $(twice)" \
-        confluent_python "$INTEROP/confluent.py" "$BROKER" share
-}
-
-twice() {
-    printf '[0%s]' "$(seq -s '' -f ', %g' 10 10 90)"
-}
-
 fetch_kafka
 fetch_confluent
 fetch_kafka_python
+fetch_kafkajs
+build_members
 if [ "$1" = --against ]; then
     BROKER=$2
 else
@@ -48,7 +38,8 @@ else
         --set group.initial.rebalance.delay.ms=0
 fi
 check_kafka_tools
-check_confluent
+check_share_tools
+check_clients
 check_codecs
 check_java_suite
 [ "$1" = --against ] || check broker/stops-clean "" stop_broker

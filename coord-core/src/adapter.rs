@@ -54,7 +54,8 @@
 //!
 //! **3. Bytes leave in order, and a closed connection is silent.** The chunks of
 //! [`Effect::Send`] go out whole, in the order of the effects, and [`Input::Sent`] says how many
-//! bytes left. After [`Effect::Close`] what is queued still goes out, then the connection ends.
+//! bytes left; of a few kilobytes on a connection with a credit it may do so along with whatever
+//! comes next. After [`Effect::Close`] what is queued still goes out, then the connection ends.
 //! [`Input::Closed`] comes once for every connection, whoever closed it, and nothing about the
 //! connection after it. A [`ConnId`](crate::ConnId) is never used twice.
 //!

@@ -12,6 +12,8 @@ use tokio::runtime::Builder;
 
 /// Accepting goes on after this time where the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// One core of the broker cannot keep more threads busy.
+const MOST_WORKERS: usize = 8;
 
 /// Accepts and serves connections until the host has finished.
 ///
@@ -21,6 +23,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub fn serve(listener: net::TcpListener, host: Host) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let runtime = Builder::new_multi_thread()
+        .worker_threads(workers())
         .enable_io()
         .enable_time()
         .build()?;
@@ -28,6 +31,13 @@ pub fn serve(listener: net::TcpListener, host: Host) -> io::Result<()> {
     // Tasks of connections that outlived the stop are not waited for.
     runtime.shutdown_background();
     served
+}
+
+/// The core and the store have a thread each that is as busy; on a small machine more threads for
+/// sockets only wake each other.
+fn workers() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cores.saturating_sub(2).clamp(1, MOST_WORKERS)
 }
 
 async fn accept(listener: net::TcpListener, host: Host) -> io::Result<()> {

@@ -98,12 +98,22 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds operations, all at the same moment.
+    /// Adds operations, all at the same moment. Wakes only whom they concern: a wake-up of nobody
+    /// is a system call too, and one of the reader for each write costs more than the write.
     pub(crate) fn submit(&self, ops: impl IntoIterator<Item = StorageOp>) {
         let mut state = self.lock();
+        let (writes, reads) = (state.writes.len(), state.reads.len());
         ops.into_iter().for_each(|op| state.push(op));
-        self.writer.notify_one();
-        self.reader.notify_one();
+        // The writer takes all that is there: where something was, it has been woken for it.
+        let wake_writer = writes == 0 && !state.writes.is_empty();
+        let wake_reader = state.reads.len() > reads;
+        drop(state);
+        if wake_writer {
+            self.writer.notify_one();
+        }
+        if wake_reader {
+            self.reader.notify_one();
+        }
     }
 
     /// Ends both threads when nothing waits any more.
@@ -136,8 +146,11 @@ impl Queue {
             state.newest.clear();
         }
         let old = mem::replace(&mut state.view, view);
-        self.reader.notify_one();
+        let wake_reader = !state.reads.is_empty();
         drop(state);
+        if wake_reader {
+            self.reader.notify_one();
+        }
         drop(old);
     }
 

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use ackord_coord_core::contract::{ConnId, Input};
 use bytes::{Buf, Bytes, BytesMut};
 
+use crate::allowance::Allowance;
 use crate::host::Shared;
 use crate::inbox::Item;
 use crate::incoming::Incoming;
@@ -16,6 +17,8 @@ use crate::link::{Course, Link};
 
 /// How many chunks one write takes.
 const CHUNKS: usize = 64;
+/// Fewer bytes than this change nothing for the core, which bounds what a client leaves unread.
+const FEW: usize = 16 * 1024;
 
 /// What an adapter gives: a socket of its runtime.
 pub trait Stream {
@@ -53,7 +56,8 @@ pub struct Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.input(Input::Closed { conn: self.conn });
+        let closed = Input::Closed { conn: self.conn };
+        self.shared.inbox.push(Item::Input(closed));
     }
 }
 
@@ -62,19 +66,20 @@ impl Connection {
         Connection { conn, shared, link }
     }
 
-    fn input(&self, input: Input) {
-        self.shared.inbox.push(Item::Input(input));
-    }
-
     /// Serves the connection until either side ends it. The socket closes when the future ends.
     pub async fn serve(self, stream: impl Stream) {
         let incoming = Incoming::new(self.shared.frame_bytes);
+        let allowance = Allowance::new(self.shared.early_bytes.clone());
         let mut driver = Driver {
             connection: self,
             stream,
             incoming,
             outgoing: VecDeque::new(),
-            credits: 0,
+            allowance,
+            ended: false,
+            stalled: false,
+            owed: Owed::default(),
+            news: Vec::new(),
         };
         let end = poll_fn(|context| driver.poll(context)).await;
         let conn = driver.connection.conn;
@@ -92,12 +97,49 @@ enum End {
     Peer,
 }
 
+/// Bytes that left and of which the core has not heard. Few are told with whatever comes next: the core
+/// need not be woken for each small reply.
+#[derive(Debug, Default)]
+struct Owed {
+    bytes: usize,
+    /// Bytes since nothing was left to write.
+    run: usize,
+    due: bool,
+}
+
+impl Owed {
+    fn written(&mut self, bytes: usize, all: bool) {
+        self.bytes += bytes;
+        self.run += bytes;
+        self.due |= self.run >= FEW || self.bytes >= FEW;
+        if all {
+            self.run = 0;
+        }
+    }
+
+    /// What to tell; few bytes only where the core is to hear of them `now`.
+    fn take(&mut self, now: bool) -> Option<usize> {
+        if self.bytes == 0 || !(self.due || now) {
+            return None;
+        }
+        self.due = false;
+        Some(std::mem::take(&mut self.bytes))
+    }
+}
+
 struct Driver<S> {
     connection: Connection,
     stream: S,
     incoming: Incoming,
     outgoing: VecDeque<Bytes>,
-    credits: usize,
+    allowance: Allowance,
+    /// The peer sends no more, which counts once the core asks for more.
+    ended: bool,
+    /// Nothing is read before a credit comes.
+    stalled: bool,
+    owed: Owed,
+    /// What the core is to hear of, at the end of a turn.
+    news: Vec<Item>,
 }
 
 impl<S: Stream> Driver<S> {
@@ -105,20 +147,44 @@ impl<S: Stream> Driver<S> {
         self.connection.shared.logger.debug(text);
     }
 
+    /// A turn: writes and reads what is possible, then tells the core of all of it at once.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
+        let turned = self.turn(context);
+        self.allowance.count(self.incoming.buffered());
+        // A core that has not asked may wait for just this before it does.
+        let now = !self.news.is_empty() || !self.allowance.is_asked();
+        if let Some(bytes) = self.owed.take(now) {
+            let conn = self.connection.conn;
+            self.news.push(Item::Input(Input::Sent { conn, bytes }));
+        }
+        if !self.news.is_empty() {
+            self.connection.shared.inbox.push_all(self.news.drain(..));
+        }
+        turned
+    }
+
+    fn turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
+        loop {
+            let turned = self.once(context);
+            // Credits that came meanwhile woke nobody.
+            let goes_on = turned.is_pending() && self.stalled && !self.connection.link.stall();
+            if !goes_on {
+                return turned;
+            }
+        }
+    }
+
+    fn once(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
+        self.stalled = false;
         let link = self.connection.link.clone();
-        let course = link.pull(context, &mut self.outgoing, &mut self.credits);
+        let (course, credits) = link.pull(context, &mut self.outgoing);
+        self.allowance.grant(credits);
         if course == Course::Cut {
             return Poll::Ready(Ok(End::Closed));
         }
         let mut sent = 0;
         let written = self.write(context, &mut sent);
-        if sent > 0 {
-            self.connection.input(Input::Sent {
-                conn: self.connection.conn,
-                bytes: sent,
-            });
-        }
+        self.owed.written(sent, self.outgoing.is_empty());
         if let Poll::Ready(Err(error)) = written {
             return Poll::Ready(Err(error));
         }
@@ -158,16 +224,25 @@ impl<S: Stream> Driver<S> {
         }
     }
 
-    /// Reads as long as the core gives credit for frames.
+    /// Reads what the core asks for, and a little ahead of it.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
-        while self.credits > 0 {
+        loop {
+            // What is wrong counts once the core asks for it: replies to what came before go out.
+            let allowed = match self.incoming.announced() {
+                Ok(size) => self.allowance.allows(size),
+                Err(_) => self.allowance.is_asked(),
+            };
+            if !allowed {
+                self.stalled = true;
+                return Poll::Pending;
+            }
             match self.incoming.next_frame() {
                 Ok(Some(bytes)) => {
-                    self.credits -= 1;
-                    self.connection.input(Input::Frame {
+                    self.allowance.passed(bytes.len());
+                    self.news.push(Item::Input(Input::Frame {
                         conn: self.connection.conn,
                         bytes,
-                    });
+                    }));
                     continue;
                 }
                 Ok(None) => {}
@@ -175,16 +250,53 @@ impl<S: Stream> Driver<S> {
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
                 }
             }
-            match self.stream.poll_read(context, self.incoming.room()) {
-                Poll::Ready(Ok(0)) => return Poll::Ready(Ok(End::Peer)),
-                Poll::Ready(Ok(_)) => {}
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => {
-                    self.incoming.release();
-                    return Poll::Pending;
+            if !self.ended {
+                match self.stream.poll_read(context, self.incoming.room()) {
+                    Poll::Ready(Ok(0)) => self.ended = true,
+                    Poll::Ready(Ok(_)) => {}
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Pending => {
+                        self.incoming.release();
+                        return Poll::Pending;
+                    }
                 }
             }
+            if self.ended {
+                self.stalled = !self.allowance.is_asked();
+                return match self.stalled {
+                    false => Poll::Ready(Ok(End::Peer)),
+                    true => Poll::Pending,
+                };
+            }
         }
-        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_core_hears_of_small_replies_along_with_something_else() {
+        let mut owed = Owed::default();
+        assert_eq!(owed.take(true), None);
+        owed.written(100, true);
+        assert_eq!(owed.take(false), None);
+        assert_eq!(owed.take(true), Some(100));
+        owed.written(FEW - 1, true);
+        assert_eq!(owed.take(false), None);
+        owed.written(1, true);
+        assert_eq!(owed.take(false), Some(FEW), "they add up");
+    }
+
+    #[test]
+    fn the_core_hears_of_the_end_of_a_large_reply() {
+        let mut owed = Owed::default();
+        owed.written(FEW, false);
+        assert_eq!(owed.take(false), Some(FEW));
+        owed.written(1, true);
+        assert_eq!(owed.take(false), Some(1));
+        owed.written(1, true);
+        assert_eq!(owed.take(false), None, "that was another one");
     }
 }

@@ -139,6 +139,11 @@ impl<C: Core + Send + 'static> CoreThread<C> {
                 self.input(now, Input::Closed { conn });
                 self.shared.connection_ended();
             }
+            Item::Input(Input::Frame { conn, bytes }) => {
+                if let Some(frame) = self.router.arrived(conn, bytes) {
+                    self.input(now, frame);
+                }
+            }
             Item::Input(input) => self.input(now, input),
             Item::Opened { conn, host, link } => {
                 if let Course::Flushing { .. } = self.course {
@@ -161,14 +166,21 @@ impl<C: Core + Send + 'static> CoreThread<C> {
         }
     }
 
+    /// Carries out what the core asks for, and gives it the frames that are there already.
     fn effects(&mut self, now: Now) {
-        while let Some(effect) = self.core.poll_effect() {
-            if let Some(probe) = &mut self.probe {
-                probe.effect(&effect);
+        loop {
+            while let Some(effect) = self.core.poll_effect() {
+                if let Some(probe) = &mut self.probe {
+                    probe.effect(&effect);
+                }
+                if let Some(event) = self.router.route(effect) {
+                    self.event(now, event);
+                }
             }
-            if let Some(event) = self.router.route(effect) {
-                self.event(now, event);
-            }
+            let Some(frame) = self.router.asked() else {
+                break;
+            };
+            self.input(now, frame);
         }
         self.router.flush();
     }

@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) phase: PhaseCell,
     pub(crate) logger: Logger,
     pub(crate) frame_bytes: usize,
+    /// Of all connections, see [`crate::allowance`].
+    pub(crate) early_bytes: Arc<AtomicUsize>,
     next: AtomicU64,
     open: AtomicUsize,
     most_open: usize,
@@ -90,6 +92,7 @@ impl Host {
             phase: PhaseCell::new(),
             logger,
             frame_bytes: limits.frame_bytes,
+            early_bytes: Arc::default(),
             next: AtomicU64::new(1),
             open: AtomicUsize::new(0),
             most_open: limits.connections.saturating_add(REFUSED_AT_ONCE),

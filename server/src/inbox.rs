@@ -65,15 +65,21 @@ impl Inbox {
     }
 
     pub(crate) fn push(&self, item: Item) {
+        self.push_all([item]);
+    }
+
+    /// Several things at once wake the thread of the core once.
+    pub(crate) fn push_all(&self, items: impl IntoIterator<Item = Item>) {
         let mut queue = self.lock();
         if queue.shut {
             drop(queue);
-            return item.discard();
+            return items.into_iter().for_each(Item::discard);
         }
         let was_empty = queue.items.is_empty();
-        queue.items.push_back(item);
+        queue.items.extend(items);
+        let filled = was_empty && !queue.items.is_empty();
         drop(queue);
-        if was_empty {
+        if filled {
             self.filled.notify_one();
         }
     }
@@ -129,7 +135,7 @@ mod tests {
 
     fn course(link: &Link) -> Course {
         let mut context = Context::from_waker(Waker::noop());
-        link.pull(&mut context, &mut VecDeque::new(), &mut 0)
+        link.pull(&mut context, &mut VecDeque::new()).0
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Incoming {
 
     /// The next whole frame without its size.
     pub(crate) fn next_frame(&mut self) -> Result<Option<Bytes>, FrameError> {
-        let Some(size) = self.frame_size()? else {
+        let Some(size) = self.announced()? else {
             return Ok(None);
         };
         if self.buffer.len() < SIZE + size {
@@ -38,7 +38,13 @@ impl Incoming {
         Ok(Some(frame))
     }
 
-    fn frame_size(&self) -> Result<Option<usize>, FrameError> {
+    /// How many bytes have arrived that no frame was cut from.
+    pub(crate) fn buffered(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// The size of the next frame, where it is known.
+    pub(crate) fn announced(&self) -> Result<Option<usize>, FrameError> {
         let Some(bytes) = self.buffer.first_chunk::<SIZE>() else {
             return Ok(None);
         };
@@ -56,7 +62,7 @@ impl Incoming {
     /// The buffer to read into, with room for more. Its length says what has arrived.
     pub(crate) fn room(&mut self) -> &mut BytesMut {
         let here = self.buffer.len();
-        let missing = match self.frame_size() {
+        let missing = match self.announced() {
             Ok(Some(size)) => (SIZE + size).saturating_sub(here),
             Ok(None) | Err(_) => 0,
         };

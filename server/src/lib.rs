@@ -11,12 +11,14 @@
 //! - operators get the core's figures from a listener of their own, where they ask for one.
 //!
 //! Nothing between them grows without a bound: a connection has one frame under way for each read
-//! credit of the core, the store one completion for each operation of the core, and [`Host::open`]
+//! credit of the core and a few small ones beside it, all connections together a bounded number of
+//! bytes of those, the store has one completion for each operation of the core, and [`Host::open`]
 //! refuses connections above the limit.
 #![forbid(unsafe_code)]
 
 mod address;
 mod admin;
+mod allowance;
 mod broker;
 mod clock;
 mod commands;
@@ -38,6 +40,7 @@ mod run;
 mod settings;
 mod signals;
 mod start;
+mod waiting;
 
 pub use self::broker::broker;
 pub use ackord_coord_core::adapter::Core;

@@ -28,6 +28,8 @@ pub(crate) enum Course {
 struct State {
     chunks: Vec<Bytes>,
     credits: usize,
+    /// The connection reads nothing before it gets a credit.
+    stalled: bool,
     course: Course,
     waker: Option<Waker>,
 }
@@ -37,50 +39,63 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        let mut state = self.lock();
-        change(&mut state);
-        let waker = state.waker.take();
-        drop(state);
+    /// Has the connection see to what changed. A reply and the credit for the next frame mostly come
+    /// together, so one call serves for several changes.
+    pub(crate) fn wake(&self) {
+        let waker = self.lock().waker.take();
         if let Some(waker) = waker {
             waker.wake();
         }
     }
 
+    /// Queues chunks; [`Link::wake`] has them written.
     pub(crate) fn send(&self, mut chunks: Vec<Bytes>) {
-        self.change(|state| state.chunks.append(&mut chunks));
+        self.lock().chunks.append(&mut chunks);
     }
 
-    pub(crate) fn grant(&self) {
-        self.change(|state| state.credits += 1);
+    /// One more frame may be read. Whether the connection has to be woken for it: while it reads
+    /// ahead, it learns of its credits soon enough.
+    pub(crate) fn grant(&self) -> bool {
+        let mut state = self.lock();
+        state.credits += 1;
+        state.stalled
+    }
+
+    /// The connection may read no more, unless there are credits that it does not know yet.
+    pub(crate) fn stall(&self) -> bool {
+        let mut state = self.lock();
+        state.stalled = state.credits == 0;
+        state.stalled
     }
 
     pub(crate) fn close(&self) {
-        self.change(|state| {
-            if state.course == Course::Open {
-                state.course = Course::Closing;
-            }
-        });
+        let mut state = self.lock();
+        if state.course == Course::Open {
+            state.course = Course::Closing;
+        }
+        drop(state);
+        self.wake();
     }
 
     pub(crate) fn cut(&self) {
-        self.change(|state| state.course = Course::Cut);
+        self.lock().course = Course::Cut;
+        self.wake();
     }
 
-    /// Moves what came to the connection, and wakes it when more comes.
+    /// Moves what came to the connection, and wakes it when more comes. Says how far the connection
+    /// is, and how many frames more may be read.
     pub(crate) fn pull(
         &self,
         context: &mut Context<'_>,
         chunks: &mut VecDeque<Bytes>,
-        credits: &mut usize,
-    ) -> Course {
+    ) -> (Course, usize) {
         let mut state = self.lock();
         chunks.extend(state.chunks.drain(..).filter(|chunk| !chunk.is_empty()));
-        *credits += std::mem::take(&mut state.credits);
         match &mut state.waker {
             Some(waker) => waker.clone_from(context.waker()),
             None => state.waker = Some(context.waker().clone()),
         }
-        state.course
+        state.stalled = false;
+        (state.course, std::mem::take(&mut state.credits))
     }
 }

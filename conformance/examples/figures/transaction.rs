@@ -1,0 +1,224 @@
+//! One producer's transactions: records, and offsets or acknowledgements with them.
+
+use ackord_proto::messages::add_share_acks_to_txn::AddShareAcksToTxnTopic;
+use ackord_proto::messages::txn_offset_commit::{
+    TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
+};
+use ackord_proto::messages::txn_share_acknowledge::{
+    AcknowledgementBatch, TxnShareAcknowledgePartition, TxnShareAcknowledgeTopic,
+};
+use ackord_proto::messages::{
+    AddShareAcksToTxnRequest, EndTxnRequest, InitProducerIdRequest, TxnOffsetCommitRequest,
+    TxnShareAcknowledgeRequest,
+};
+use ackord_proto::records::BatchBuilder;
+use ackord_proto::str::Str;
+
+use crate::peer::{Fallible, Peer, take};
+use crate::speech::{self, Member, Topic};
+
+const TIMEOUT_MS: i32 = 60_000;
+const ACCEPT: i8 = 1;
+
+/// What a transaction has besides its record.
+pub(crate) enum With<'a> {
+    Nothing,
+    /// The offset of a consumer group.
+    Offsets,
+    /// All that the member holds, one range for each record.
+    Acks(&'a mut Member, &'a Topic),
+}
+
+/// A transactional producer.
+pub(crate) struct Producer {
+    conn: usize,
+    transactional_id: Str,
+    id: i64,
+    epoch: i16,
+    sequence: i32,
+}
+
+impl Producer {
+    pub(crate) fn new(peer: &mut impl Peer, name: &str) -> Fallible<Self> {
+        let conn = peer.connect()?;
+        let transactional_id = Str::from(name);
+        let request = InitProducerIdRequest {
+            transactional_id: Some(transactional_id.clone()),
+            transaction_timeout_ms: TIMEOUT_MS,
+            ..Default::default()
+        };
+        let response = take!(peer.ask(conn, 5, request), InitProducerId);
+        match response.error_code.is_error() {
+            true => Err(format!("{response:?}").into()),
+            false => Ok(Producer {
+                conn,
+                transactional_id,
+                id: response.producer_id,
+                epoch: response.producer_epoch,
+                sequence: 0,
+            }),
+        }
+    }
+
+    /// Sends one record and what comes with it, and waits for none of the answers before all have
+    /// been sent.
+    pub(crate) fn fill(
+        &mut self,
+        peer: &mut impl Peer,
+        output: &Topic,
+        with: With<'_>,
+    ) -> Fallible<()> {
+        let mut builder = BatchBuilder::new(0)
+            .producer(self.id, self.epoch, self.sequence)
+            .transactional();
+        builder.push(1_700_000_000_000, None, Some(b"output"));
+        self.sequence += 1;
+        let mut request = speech::produce_request(output, [(0, builder.build())].into_iter());
+        request.transactional_id = Some(self.transactional_id.clone());
+        peer.send(self.conn, 12, request.into())?;
+        match with {
+            With::Nothing => {}
+            With::Offsets => peer.send(self.conn, 5, self.offsets(output).into())?,
+            With::Acks(member, input) => {
+                peer.send(self.conn, 0, self.register(member, input).into())?;
+                peer.send(self.conn, 1, self.stage(member, input).into())?;
+                return self.filled(peer, 2);
+            }
+        }
+        let more = usize::from(matches!(with, With::Offsets));
+        self.filled(peer, more)
+    }
+
+    fn filled(&mut self, peer: &mut impl Peer, more: usize) -> Fallible<()> {
+        speech::check_produced(&take!(peer.answer(self.conn), Produce))?;
+        for _ in 0..more {
+            use ackord_proto::api::Response;
+            let response = peer.answer(self.conn)?;
+            let refused = match &response {
+                Response::TxnOffsetCommit(done) => done
+                    .topics
+                    .iter()
+                    .flat_map(|topic| &topic.partitions)
+                    .any(|partition| partition.error_code.is_error()),
+                Response::AddShareAcksToTxn(done) => {
+                    done.error_code.is_error()
+                        || done
+                            .topics
+                            .iter()
+                            .flat_map(|topic| &topic.partitions)
+                            .any(|partition| partition.error_code.is_error())
+                }
+                Response::TxnShareAcknowledge(done) => {
+                    done.error_code.is_error()
+                        || done
+                            .responses
+                            .iter()
+                            .flat_map(|topic| &topic.partitions)
+                            .any(|partition| partition.error_code.is_error())
+                }
+                _ => true,
+            };
+            if refused {
+                return Err(format!("refused: {response:?}").into());
+            }
+        }
+        Ok(())
+    }
+
+    fn offsets(&self, topic: &Topic) -> TxnOffsetCommitRequest {
+        let partition = TxnOffsetCommitRequestPartition {
+            partition_index: 0,
+            committed_offset: 1,
+            ..Default::default()
+        };
+        let topic = TxnOffsetCommitRequestTopic {
+            name: topic.name.clone(),
+            partitions: vec![partition],
+            ..Default::default()
+        };
+        TxnOffsetCommitRequest {
+            transactional_id: self.transactional_id.clone(),
+            group_id: Str::from("consumers"),
+            producer_id: self.id,
+            producer_epoch: self.epoch,
+            topics: vec![topic],
+            ..Default::default()
+        }
+    }
+
+    fn register(&self, member: &Member, input: &Topic) -> AddShareAcksToTxnRequest {
+        let mut partitions: Vec<i32> = member.held.iter().map(|held| held.partition).collect();
+        partitions.dedup();
+        let topic = AddShareAcksToTxnTopic {
+            name: input.name.clone(),
+            partitions,
+            ..Default::default()
+        };
+        AddShareAcksToTxnRequest {
+            transactional_id: self.transactional_id.clone(),
+            producer_id: self.id,
+            producer_epoch: self.epoch,
+            group_id: member.group.clone(),
+            topics: vec![topic],
+            ..Default::default()
+        }
+    }
+
+    /// One range for each record: nothing is merged.
+    fn stage(&self, member: &mut Member, input: &Topic) -> TxnShareAcknowledgeRequest {
+        let mut partitions: Vec<TxnShareAcknowledgePartition> = Vec::new();
+        for held in std::mem::take(&mut member.held) {
+            let ranges = (held.first..=held.last).map(|offset| AcknowledgementBatch {
+                first_offset: offset,
+                last_offset: offset,
+                delivery_count: held.delivery,
+                acknowledge_types: vec![ACCEPT],
+                ..Default::default()
+            });
+            match partitions.last_mut() {
+                Some(last) if last.partition == held.partition => {
+                    last.acknowledgement_batches.extend(ranges);
+                }
+                _ => partitions.push(TxnShareAcknowledgePartition {
+                    partition: held.partition,
+                    acknowledgement_batches: ranges.collect(),
+                    ..Default::default()
+                }),
+            }
+        }
+        let topic = TxnShareAcknowledgeTopic {
+            topic_id: input.id,
+            partitions,
+            ..Default::default()
+        };
+        TxnShareAcknowledgeRequest {
+            group_id: member.group.clone(),
+            transactional_id: self.transactional_id.clone(),
+            producer_id: self.id,
+            producer_epoch: self.epoch,
+            member_id: member.id.clone(),
+            member_epoch: member.epoch,
+            topics: vec![topic],
+            ..Default::default()
+        }
+    }
+
+    pub(crate) fn commit(&mut self, peer: &mut impl Peer) -> Fallible<()> {
+        let request = EndTxnRequest {
+            transactional_id: self.transactional_id.clone(),
+            producer_id: self.id,
+            producer_epoch: self.epoch,
+            committed: true,
+            ..Default::default()
+        };
+        let response = take!(peer.ask(self.conn, 5, request), EndTxn);
+        if response.error_code.is_error() {
+            return Err(format!("{response:?}").into());
+        }
+        if (response.producer_id, response.producer_epoch) != (self.id, self.epoch) {
+            self.sequence = 0;
+        }
+        (self.id, self.epoch) = (response.producer_id, response.producer_epoch);
+        Ok(())
+    }
+}

@@ -26,13 +26,14 @@ pub(super) enum Gather {
     AddPartitions(AddPartitionsGather),
     AddShareAcks(AddShareAcksGather),
     EndTxn,
-    Heartbeat,
     InitProducerId,
     /// With the partition of its group coordinator.
     JoinGroup(i32),
     Produce(ProduceGather),
     ShareAcknowledge(ShareAcknowledgeGather),
     ShareFetch(ShareFetchAcks),
+    /// With the partition of its group coordinator.
+    ShareGroupHeartbeat(i32),
     Stage(StageGather),
     /// With the partition of its group coordinator.
     SyncGroup(i32),
@@ -93,9 +94,9 @@ impl Gather {
             Gather::AddOffsets
             | Gather::AddShareAcks(_)
             | Gather::EndTxn
-            | Gather::Heartbeat
             | Gather::InitProducerId
             | Gather::JoinGroup(_)
+            | Gather::ShareGroupHeartbeat(_)
             | Gather::SyncGroup(_)
             | Gather::TxnOffsets(_) => None,
         }
@@ -144,12 +145,13 @@ impl Broker {
                 Gather::Produce(gather) => self.abandon_produce(slot, gather),
                 Gather::Stage(gather) => self.abandon_stage(slot, gather),
                 Gather::TxnOffsets(gather) => self.abandon_txn_offsets(slot, gather),
-                classic @ (Gather::JoinGroup(_) | Gather::SyncGroup(_)) => {
-                    self.abandon_classic(slot, classic);
+                of_group @ (Gather::JoinGroup(_)
+                | Gather::ShareGroupHeartbeat(_)
+                | Gather::SyncGroup(_)) => {
+                    self.abandon_member(slot, of_group);
                 }
                 // Their parts come from leaders, which send again what was not answered.
-                kept
-                @ (Gather::Heartbeat | Gather::ShareAcknowledge(_) | Gather::ShareFetch(_)) => {
+                kept @ (Gather::ShareAcknowledge(_) | Gather::ShareFetch(_)) => {
                     self.gathers.insert(slot, kept);
                 }
             }

@@ -23,7 +23,7 @@ const GROUP: i8 = 0;
 const TRANSACTION: i8 = 1;
 
 /// Codes that say that a cluster is not there yet.
-const UNSETTLED: [ErrorCode; 8] = [
+const UNSETTLED: [ErrorCode; 9] = [
     ErrorCode::CONCURRENT_TRANSACTIONS,
     ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode::COORDINATOR_NOT_AVAILABLE,
@@ -32,6 +32,7 @@ const UNSETTLED: [ErrorCode; 8] = [
     ErrorCode::NOT_LEADER_OR_FOLLOWER,
     ErrorCode::UNKNOWN_TOPIC_ID,
     ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode::UNSTABLE_OFFSET_COMMIT,
 ];
 
 impl Session<'_> {

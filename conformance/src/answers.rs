@@ -11,6 +11,9 @@ use crate::group_admin::says;
 use crate::log_reader;
 use crate::script::{AcquiredSpan, Expected, TopicPartition};
 
+/// A record that a fetch brought: partition, offset, delivery count.
+pub(crate) type AcquiredRecord = (String, i64, i16);
+
 /// The error codes of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Codes {
@@ -332,7 +335,24 @@ impl Clients {
         request: &Request,
         response: &ShareFetchResponse,
     ) -> Result<(), String> {
-        let mut got: Vec<(String, i64, i16)> = Vec::new();
+        let got = self.acquired(response);
+        let (missing, left) = self.missing(wanted, request, response);
+        if missing.is_empty() && left.is_empty() {
+            return Ok(());
+        }
+        let mut text = "the fetch acquired".to_string();
+        if got.is_empty() {
+            text += " nothing";
+        }
+        for (label, offset, count) in got {
+            let _ = write!(text, " {label}@{offset} x{count}");
+        }
+        Err(text)
+    }
+
+    /// The records that an answer brings: partition, offset, delivery count.
+    fn acquired(&self, response: &ShareFetchResponse) -> Vec<AcquiredRecord> {
+        let mut got = Vec::new();
         for topic in &response.responses {
             for part in &topic.partitions {
                 let label = self.label_by_id(topic.topic_id, part.partition_index);
@@ -342,8 +362,17 @@ impl Clients {
                 }
             }
         }
-        let mut left = got.clone();
-        let mut fits = true;
+        got
+    }
+
+    /// What an answer lacks of the wanted records, and what it brings besides.
+    pub(crate) fn missing(
+        &self,
+        wanted: &[AcquiredSpan],
+        request: &Request,
+        response: &ShareFetchResponse,
+    ) -> (Vec<AcquiredSpan>, Vec<AcquiredRecord>) {
+        let (mut missing, mut left) = (Vec::new(), self.acquired(response));
         for span in wanted {
             let label = match &span.partition {
                 Some(partition) => partition.to_string(),
@@ -355,21 +384,15 @@ impl Clients {
                 });
                 match found {
                     Some(index) => drop(left.remove(index)),
-                    None => fits = false,
+                    None => missing.push(AcquiredSpan {
+                        first: offset,
+                        last: offset,
+                        ..span.clone()
+                    }),
                 }
             }
         }
-        if fits && left.is_empty() {
-            return Ok(());
-        }
-        let mut text = "the fetch acquired".to_string();
-        if got.is_empty() {
-            text += " nothing";
-        }
-        for (label, offset, count) in got {
-            let _ = write!(text, " {label}@{offset} x{count}");
-        }
-        Err(text)
+        (missing, left)
     }
 
     fn only_partition(&self, request: &Request) -> String {

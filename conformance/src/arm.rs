@@ -54,6 +54,19 @@ impl ShareView {
         }
     }
 
+    /// The first offset that is not done. Where only what is stored is seen, the start offset may lag
+    /// behind it: Kafka moves that with the next acknowledgement.
+    pub fn first_open(&self) -> i64 {
+        if self.shows_held {
+            return self.start;
+        }
+        let past = |start: i64, range: &StateRange| match range.state.as_str() {
+            "ACKNOWLEDGED" | "ARCHIVED" if range.first <= start => start.max(range.last + 1),
+            _ => start,
+        };
+        self.ranges.iter().fold(self.start, past)
+    }
+
     /// Whether the record is never delivered again.
     pub fn is_done(&self, offset: i64) -> bool {
         matches!(
@@ -123,6 +136,11 @@ pub trait Arm {
     /// How long a fetch that must bring something may wait, in milliseconds.
     fn patience_ms(&self) -> i32 {
         0
+    }
+
+    /// Whether what was done may be visible only a moment later.
+    fn settles(&self) -> bool {
+        false
     }
 
     /// Gives the broker a moment before the same is asked again.

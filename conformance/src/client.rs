@@ -11,6 +11,7 @@ use ackord_proto::messages::{
     ShareFetchResponse, ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse,
 };
 use ackord_proto::records::BatchHeader;
+use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 
 use crate::consumer_groups::Consumer;
@@ -80,6 +81,8 @@ pub(crate) fn apply_epoch(option: EpochOption, own: i16) -> i16 {
 /// The membership of a client in a share group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Member {
+    /// Its member id, where that is not the name of the client.
+    pub(crate) id: Option<String>,
     pub(crate) group: String,
     pub(crate) topics: Vec<String>,
     pub(crate) epoch: i32,
@@ -145,6 +148,24 @@ impl Clients {
 
     pub(crate) fn client(&mut self, name: &str) -> &mut Client {
         self.by_name.entry(name.to_string()).or_default()
+    }
+
+    /// The member id of a client.
+    pub(crate) fn member_id(&self, name: &str) -> Str {
+        let own = self.by_name.get(name);
+        let own = own.and_then(|own| own.member.id.as_deref());
+        Str::from(own.unwrap_or(name))
+    }
+
+    /// Makes a client a second instance of another one's producer and member.
+    pub(crate) fn copy(&mut self, name: &str, from: &str) {
+        let Client {
+            producer, member, ..
+        } = self.client(from).clone();
+        let id = Some(member.id.unwrap_or_else(|| from.to_string()));
+        let own = self.client(name);
+        own.producer = producer;
+        own.member = Member { id, ..member };
     }
 
     /// The name that goes over the wire; names of other runs differ. The empty name stays empty.

@@ -10,10 +10,14 @@ use crate::script::{
 };
 use crate::verbs;
 
+/// What a comment begins with that says why a script does not hold on Apache Kafka.
+const NOT_ON_KAFKA: &str = "kafka: no,";
+
 /// Reads a whole script.
 pub(crate) fn script(text: &str) -> Result<Script, String> {
     let mut script = Script {
         title: String::new(),
+        not_on_kafka: None,
         lines: Vec::new(),
     };
     for (number, line) in (1..).zip(text.lines()) {
@@ -21,8 +25,14 @@ pub(crate) fn script(text: &str) -> Result<Script, String> {
             Some((code, comment)) => (code, Some(comment)),
             None => (line, None),
         };
-        if let Some(comment) = comment.filter(|_| script.title.is_empty()) {
-            script.title = comment.trim().to_string();
+        match comment.map(str::trim) {
+            Some(comment) if script.title.is_empty() => script.title = comment.to_string(),
+            Some(comment) => {
+                if let Some(reason) = comment.strip_prefix(NOT_ON_KAFKA) {
+                    script.not_on_kafka = Some(reason.trim().to_string());
+                }
+            }
+            None => {}
         }
         for text in code
             .split(" ; ")

@@ -8,12 +8,14 @@
 //! * [`transcript`]: what a run looks like, for snapshots.
 //! * [`adapter`]: proof that an adapter keeps the rules of the cores.
 //! * [`faults`]: the same scripts with a fault at each append.
+//! * [`kill_share`]: share consumers under SIGKILL, with an account of every record.
 //! * [`codecs`]: batches of every codec for others to read.
 //! * [`vectors`]: bytes of Apache Kafka against our codecs.
 
 pub mod adapter;
 mod answers;
 pub mod arm;
+pub mod caller;
 mod client;
 pub mod client_speech;
 pub mod codecs;
@@ -21,16 +23,19 @@ pub mod consumer_groups;
 pub mod core_arm;
 pub mod core_view;
 pub mod dead_letter;
+mod facts;
 pub mod faults;
 pub mod frame_stream;
 mod grammar;
 mod group_admin;
+pub mod kill_share;
 mod log_reader;
 pub mod memory_store;
 mod offset_acks;
 mod requests;
 pub mod run;
 pub mod script;
+mod settle;
 mod share_requests;
 mod steps;
 pub mod tcp_arm;

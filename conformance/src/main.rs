@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use ackord_conformance::{codecs, run, vectors};
+use ackord_conformance::{codecs, kill_share, run, vectors};
 use clap::{Parser, Subcommand};
 
 /// Checks a broker, or the cores that it is made of, against what the specification says.
@@ -40,12 +41,38 @@ enum Command {
         #[arg(long, default_value_t = 50)]
         records: i64,
     },
+    /// Kills a broker, again and again, while share consumers work, and keeps account.
+    KillShare {
+        /// How often it is killed.
+        #[arg(long, default_value_t = 20)]
+        kills: u32,
+        /// Share consumers.
+        #[arg(long, default_value_t = 3)]
+        members: u32,
+        /// Partitions of their topic.
+        #[arg(long, default_value_t = 2)]
+        partitions: i32,
+        /// Names the run; any other one without it.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// An empty folder for the broker's data.
+        #[arg(long, value_name = "DIR")]
+        data: PathBuf,
+        /// The program of the broker and its arguments.
+        #[arg(required = true, value_name = "BROKER", trailing_var_arg = true)]
+        broker: Vec<String>,
+    },
     /// Checks tables of golden bytes (files or folders) against the codecs.
     Vectors {
         /// Files and folders.
         #[arg(required = true, value_name = "FILE")]
         paths: Vec<PathBuf>,
     },
+}
+
+fn any_seed() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::from(since.unwrap_or_default().subsec_nanos())
 }
 
 fn main() -> ExitCode {
@@ -72,6 +99,31 @@ fn main() -> ExitCode {
                 (0, 1, 0)
             }
         },
+        Command::KillShare {
+            kills,
+            members,
+            partitions,
+            seed,
+            data,
+            broker,
+        } => {
+            let options = kill_share::Options {
+                broker,
+                kills,
+                members,
+                partitions,
+                seed: seed.unwrap_or_else(any_seed),
+                data,
+            };
+            match kill_share::run(&options) {
+                Ok(true) => (1, 0, 0),
+                Ok(false) => (0, 1, 0),
+                Err(sentence) => {
+                    println!("{sentence}");
+                    (0, 1, 0)
+                }
+            }
+        }
         Command::Vectors { paths } => {
             let tally = vectors::run(&paths);
             (tally.passed, tally.failed, tally.skipped)

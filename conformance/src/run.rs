@@ -8,7 +8,7 @@ use crate::arm::Arm;
 use crate::core_arm::CoreArm;
 use crate::script::Script;
 use crate::steps::Session;
-use crate::tcp_arm::TcpArm;
+use crate::tcp_arm::{Peer, TcpArm};
 use crate::transcript::Digest;
 
 /// What a run came to.
@@ -89,6 +89,14 @@ pub struct Tally {
 /// went; the transcript too where it failed or `show` asks for it.
 pub fn run_paths(paths: &[PathBuf], against: Option<&str>, show: bool) -> Tally {
     let mut tally = Tally::default();
+    let peer = match against.map(Peer::of).transpose() {
+        Ok(peer) => peer.unwrap_or_default(),
+        Err(error) => {
+            println!("FAILED {error}");
+            tally.failed += 1;
+            return tally;
+        }
+    };
     for path in paths.iter().flat_map(|path| script_files(path)) {
         let name = path.display();
         let script = match load(&path) {
@@ -102,8 +110,10 @@ pub fn run_paths(paths: &[PathBuf], against: Option<&str>, show: bool) -> Tally 
         let run = match against {
             None => run_on_cores(&script),
             Some(address) => {
-                let mut arm = TcpArm::new(address);
-                if let Some(reason) = arm.refuses(script.needs()) {
+                let mut arm = TcpArm::new(address).of_peer(peer);
+                let differs = script.not_on_kafka.as_deref();
+                let refused = arm.refuses(script.needs());
+                if let Some(reason) = refused.or(differs.filter(|_| peer == Peer::Kafka)) {
                     println!("skipped {name}: {reason}");
                     tally.skipped += 1;
                     continue;

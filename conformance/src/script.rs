@@ -18,6 +18,8 @@ pub type Pairs = Vec<(String, String)>;
 pub struct Script {
     /// The first comment.
     pub title: String,
+    /// `# kafka: no, REASON`: why it does not hold on Apache Kafka.
+    pub not_on_kafka: Option<String>,
     /// In order.
     pub lines: Vec<Line>,
 }
@@ -281,7 +283,7 @@ pub enum Verb {
     CloseSession,
     /// The next request of the share session has this epoch; nothing is sent.
     SessionEpoch(i32),
-    /// Becomes a second instance of another client's producer.
+    /// Becomes a second instance of another client's producer and member.
     Copy(String),
     /// CreatePartitions.
     CreatePartitions {
@@ -552,6 +554,8 @@ pub struct Needs {
     pub crash: bool,
     /// Hold or faults of storage.
     pub storage: bool,
+    /// Acknowledgements in transactions (KIP-1289).
+    pub share_acks: bool,
 }
 
 impl Script {
@@ -572,6 +576,10 @@ impl Script {
                 Step::Broker(_) | Step::Limits(_) => needs.configs = true,
                 Step::Crash(_) | Step::Restart { .. } => needs.crash = true,
                 Step::Storage(_) => needs.storage = true,
+                Step::Client {
+                    verb: Verb::AddShareAcks { .. } | Verb::Stage { .. },
+                    ..
+                } => needs.share_acks = true,
                 _ => {}
             }
         }

@@ -23,7 +23,7 @@ impl Clients {
         });
         ShareGroupHeartbeatRequest {
             group_id: self.wire(&member.group).into(),
-            member_id: client.into(),
+            member_id: self.member_id(client),
             member_epoch: epoch,
             subscribed_topic_names: topics,
             ..Default::default()
@@ -86,7 +86,7 @@ impl Clients {
         });
         ShareFetchRequest {
             group_id: Some(self.wire(&member.group).into()),
-            member_id: Some(client.into()),
+            member_id: Some(self.member_id(client)),
             share_session_epoch: member.session_epoch,
             min_bytes: 1,
             max_bytes: MAX_BYTES,
@@ -120,7 +120,7 @@ impl Clients {
         });
         ShareAcknowledgeRequest {
             group_id: Some(self.wire(&member.group).into()),
-            member_id: Some(client.into()),
+            member_id: Some(self.member_id(client)),
             share_session_epoch: member.session_epoch,
             is_renew_ack: acks.iter().flat_map(|(_, spans)| spans).any(renews),
             topics: topics.collect(),

@@ -1,5 +1,7 @@
 //! Carrying out one step.
 
+use std::collections::BTreeSet;
+
 use ackord_proto::api::{Request, RequestHeader, Response, encode_request_frame};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::create_topics::{CreatableTopic, CreatableTopicConfig};
@@ -8,18 +10,16 @@ use ackord_proto::messages::incremental_alter_configs::{AlterConfigsResource, Al
 use ackord_proto::messages::{
     CreateTopicsRequest, DeleteTopicsRequest, IncrementalAlterConfigsRequest,
 };
+use ackord_proto::str::Str;
 
-use crate::answers::{Codes, listed};
-use crate::arm::{Arm, Received, ShareView, StateRange, Taken};
+use crate::answers::Codes;
+use crate::arm::{Arm, Received, Taken};
 use crate::client::{Clients, Outstanding};
-use crate::consumer_groups::ConsumerVerb;
-use crate::core_view::state_name;
-use crate::log_reader;
-use crate::script::{Expected, Fact, Pairs, StateItem, Step, TopicPartition, Verb};
+use crate::script::{AcquiredSpan, Expected, Pairs, Step, Verb};
 use crate::transcript::decode_response;
 
 /// The connection of the runner itself.
-const ADMIN: &str = "admin";
+pub(crate) const ADMIN: &str = "admin";
 /// The group configuration that names a topic.
 pub(crate) const DEAD_LETTER_TOPIC: &str = "errors.deadletterqueue.topic.name";
 /// The connection that reads what is visible.
@@ -27,7 +27,7 @@ pub(crate) const READER: &str = "reader";
 /// Resource type of a group in IncrementalAlterConfigs.
 const GROUP_RESOURCE: i8 = 32;
 /// Heartbeats until a member has its partitions.
-const JOIN_ROUNDS: usize = 100;
+const JOIN_ROUNDS: usize = 300;
 
 /// A script under way: the arm, the clients, and what the last answer was.
 pub(crate) struct Session<'a> {
@@ -36,8 +36,13 @@ pub(crate) struct Session<'a> {
     configs: Pairs,
     limits: Pairs,
     started: bool,
+    /// Coordinators that were found: type and key.
+    pub(crate) found: BTreeSet<(i8, Str)>,
     /// The codes of the last answer to a client; `None` where no answer came.
     pub(crate) answered: Option<Codes>,
+    /// What the last answer lacked of the records that the step wants, where it brought some of
+    /// them and no others.
+    pub(crate) lacking: Option<Vec<AcquiredSpan>>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -50,7 +55,9 @@ impl<'a> Session<'a> {
             configs: Vec::new(),
             limits: Vec::new(),
             started: false,
+            found: BTreeSet::new(),
             answered: None,
+            lacking: None,
             notes: Vec::new(),
         }
     }
@@ -142,30 +149,23 @@ impl<'a> Session<'a> {
                 return Ok(());
             }
             Verb::Copy(from) => {
-                let producer = self.clients.client(from).producer.clone();
-                self.clients.client(client).producer = producer;
+                self.clients.copy(client, from);
                 return Ok(());
             }
             Verb::Disconnect => {
                 self.arm.disconnect(client)?;
                 self.clients.client(client).connection_lost();
+                self.let_it_be_noticed();
                 return Ok(());
             }
             Verb::Join { .. } if *expected == Expected::Success => return self.join(client, verb),
             _ => {}
         }
-        let (mut request, version) = self.clients.request(client, verb)?;
-        if let (Request::ShareFetch(request), Expected::Acquired(_)) = (&mut request, expected) {
-            request.max_wait_ms = request.max_wait_ms.max(self.arm.patience_ms());
-        }
-        self.send(client, request, version)?;
-        self.take_answer(client, expected)
+        self.exchange(client, verb, expected)
     }
 
     fn join(&mut self, client: &str, verb: &Verb) -> Result<(), String> {
-        let (request, version) = self.clients.request(client, verb)?;
-        self.send(client, request, version)?;
-        self.take_answer(client, &Expected::Success)?;
+        self.exchange(client, verb, &Expected::Success)?;
         let heartbeat = Verb::Heartbeat {
             epoch: None,
             topics: Vec::new(),
@@ -176,9 +176,7 @@ impl<'a> Session<'a> {
                 return Ok(());
             }
             self.arm.pause();
-            let (request, version) = self.clients.request(client, &heartbeat)?;
-            self.send(client, request, version)?;
-            self.take_answer(client, &Expected::Success)?;
+            self.exchange(client, &heartbeat, &Expected::Success)?;
         }
         Err("the member gets no partitions".to_string())
     }
@@ -216,7 +214,7 @@ impl<'a> Session<'a> {
         self.arm.send(client, &frame)
     }
 
-    fn take_answer(&mut self, client: &str, expected: &Expected) -> Result<(), String> {
+    pub(crate) fn take_answer(&mut self, client: &str, expected: &Expected) -> Result<(), String> {
         if *expected == Expected::Waiting {
             if !self.arm.sees_waiting() {
                 self.notes
@@ -252,6 +250,15 @@ impl<'a> Session<'a> {
         let version = version.min(*request.key().versions().end());
         let response = decode_response(request.key(), version, &frame)?;
         self.answered = Some(self.clients.codes(&response));
+        self.lacking = match (expected, &response) {
+            (Expected::Acquired(spans), Response::ShareFetch(response)) => {
+                let (missing, besides) = self.clients.missing(spans, &request, response);
+                let wanted: i64 = spans.iter().map(|span| span.last - span.first + 1).sum();
+                let part = i64::try_from(missing.len()).is_ok_and(|missing| missing < wanted);
+                (besides.is_empty() && part).then_some(missing)
+            }
+            _ => None,
+        };
         self.clients.absorb(client, &request, &response);
         self.clients.compare(expected, &request, &response)
     }
@@ -374,197 +381,6 @@ impl<'a> Session<'a> {
             Some(own) => Err(format!("the group is not configured: {}", own.error_code)),
             None => Ok(()),
         }
-    }
-
-    fn check(&mut self, fact: &Fact) -> Result<(), String> {
-        match fact {
-            Fact::Metric {
-                name,
-                labels,
-                value,
-            } => match self.arm.metric(name, labels) {
-                Some(found) if found == *value => Ok(()),
-                Some(found) => Err(format!("it is {found}")),
-                None => {
-                    self.notes.push(format!("not visible here: {name}"));
-                    Ok(())
-                }
-            },
-            Fact::NothingOpen => match self.arm.open_items() {
-                Some(open) if open.is_empty() => Ok(()),
-                Some(open) => Err(open.join("; ")),
-                None => {
-                    self.notes
-                        .push("not visible here: what is open".to_string());
-                    Ok(())
-                }
-            },
-            Fact::Start {
-                group,
-                partition,
-                offset,
-            } => {
-                let view = self.share_view(group, partition)?;
-                if view.start == *offset {
-                    return Ok(());
-                }
-                Err(format!("the share partition starts at {}", view.start))
-            }
-            Fact::States {
-                group,
-                partition,
-                items,
-            } => {
-                let view = self.share_view(group, partition)?;
-                items
-                    .iter()
-                    .try_for_each(|item| self.check_states(&view, item))
-            }
-            Fact::Transaction { id, state } => {
-                match self.arm.transaction_state(&self.clients.wire(id)) {
-                    Some(own) if own == *state => Ok(()),
-                    Some(own) => Err(format!("{id} is {own}")),
-                    None => {
-                        self.notes
-                            .push(format!("not visible here: the state of {id}"));
-                        Ok(())
-                    }
-                }
-            }
-            Fact::Visible { partition, values } => {
-                let got = self.visible(partition)?;
-                if got == *values {
-                    return Ok(());
-                }
-                Err(format!("{partition} has {}", listed(&got)))
-            }
-        }
-    }
-
-    /// What a read_committed consumer gets from the start of a partition.
-    pub(crate) fn visible(&mut self, partition: &TopicPartition) -> Result<Vec<String>, String> {
-        let name = self.clients.wire(&partition.topic);
-        let (mut from, mut values) = (0, Vec::new());
-        loop {
-            let request = self.clients.fetch(std::slice::from_ref(partition), from, 0);
-            let Response::Fetch(response) = self.ask(READER, request.into(), 12)? else {
-                return Err("no answer of Fetch".to_string());
-            };
-            let Some(part) = log_reader::part(&response, &name, partition.partition) else {
-                return Err(format!("Fetch does not speak of {partition}"));
-            };
-            if part.error_code != ErrorCode::NONE {
-                return Err(format!("Fetch of {partition}: {}", part.error_code));
-            }
-            let committed = log_reader::committed(part)?;
-            // Dead letters name topics and groups as they are on the wire.
-            let suffix = &self.clients.suffix;
-            values.extend(committed.values.into_iter().map(|value| {
-                if suffix.is_empty() {
-                    value
-                } else {
-                    value.replace(suffix.as_str(), "")
-                }
-            }));
-            match committed.next_offset {
-                Some(next) if next > from => from = next,
-                _ => return Ok(values),
-            }
-        }
-    }
-
-    /// The committed offset of a consumer group; -1 for none.
-    pub(crate) fn committed_offset(
-        &mut self,
-        group: &str,
-        partition: &TopicPartition,
-    ) -> Result<i64, String> {
-        let verb = ConsumerVerb::FetchOffsets {
-            group: group.to_string(),
-            partitions: vec![partition.clone()],
-            stable: true,
-        };
-        let (request, version) = self.clients.consumer_request(READER, &verb);
-        let Response::OffsetFetch(response) = self.ask(READER, request, version)? else {
-            return Err("no answer of OffsetFetch".to_string());
-        };
-        let mut topics = response.groups.iter().flat_map(|group| &group.topics);
-        let part = topics.next().and_then(|topic| topic.partitions.first());
-        let part = part.ok_or("OffsetFetch says nothing")?;
-        match part.error_code {
-            ErrorCode::NONE => Ok(part.committed_offset),
-            code => Err(format!("OffsetFetch of {partition}: {code}")),
-        }
-    }
-
-    pub(crate) fn share_view(
-        &mut self,
-        group: &str,
-        partition: &TopicPartition,
-    ) -> Result<ShareView, String> {
-        let topic = self.clients.topic_id(&partition.topic);
-        let wire = self.clients.wire(group);
-        if let Some(view) = self.arm.share_view(&wire, topic, partition.partition) {
-            return Ok(view);
-        }
-        let request = self.clients.read_state(group, topic, partition.partition);
-        let Response::ReadShareGroupState(response) = self.ask(ADMIN, request.into(), 0)? else {
-            return Err("no answer of ReadShareGroupState".to_string());
-        };
-        let mut parts = response.results.iter().flat_map(|topic| &topic.partitions);
-        let part = parts.next().ok_or("ReadShareGroupState says nothing")?;
-        if part.error_code.is_error() {
-            return Err(format!("ReadShareGroupState: {}", part.error_code));
-        }
-        let range =
-            |batch: &ackord_proto::messages::read_share_group_state::StateBatch| StateRange {
-                first: batch.first_offset,
-                last: batch.last_offset,
-                state: state_name(batch.delivery_state).to_string(),
-                delivery_count: batch.delivery_count,
-            };
-        let ranges = part.state_batches.iter().map(range).collect();
-        Ok(ShareView {
-            start: part.start_offset.max(0),
-            ranges,
-            shows_held: false,
-        })
-    }
-
-    fn check_states(&mut self, view: &ShareView, item: &StateItem) -> Result<(), String> {
-        let held = matches!(item.state.as_str(), "ACQUIRED" | "TX_PENDING");
-        if !view.shows_held
-            && let Some(count) = item.count
-        {
-            let StateItem { first, last, .. } = item;
-            self.notes.push(format!(
-                "not visible here: that {first}-{last} have count={count}"
-            ));
-        }
-        if !view.shows_held && held && view.state_of(item.first).0 == "AVAILABLE" {
-            let StateItem {
-                first, last, state, ..
-            } = item;
-            self.notes
-                .push(format!("not visible here: that {first}-{last} are {state}"));
-            return Ok(());
-        }
-        for offset in item.first..=item.last {
-            let (state, count) = view.state_of(offset);
-            let same = match item.state.as_str() {
-                "DONE" => view.is_done(offset),
-                // Below the start offset only the end of a record is known, not which.
-                "ACKNOWLEDGED" | "ARCHIVED" => state == "DONE" || state == item.state,
-                other => state == other,
-            };
-            // The count of an available record is stored only once it came back.
-            let counted = item.count.is_none_or(|own| count == Some(own));
-            if !same || (view.shows_held && !counted) {
-                let count = count.map_or(String::new(), |count| format!(" count={count}"));
-                return Err(format!("offset {offset} is {state}{count}"));
-            }
-        }
-        Ok(())
     }
 }
 

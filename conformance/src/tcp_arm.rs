@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ackord_proto::api::{ApiKey, Response};
+use ackord_proto::messages::ApiVersionsRequest;
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
 use crate::arm::{Arm, Received, ShareView};
+use crate::caller::Caller;
 use crate::frame_stream::FrameStream;
 use crate::script::{Keep, Needs, Pairs, StorageStep};
 use crate::transcript::FrameText;
@@ -24,6 +27,34 @@ pub struct TcpArm {
     conns: BTreeMap<String, FrameStream>,
     frames: FrameText,
     log: Vec<String>,
+    peer: Peer,
+}
+
+/// What the broker behind an address serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Peer {
+    /// Acknowledgements in transactions, too.
+    #[default]
+    Ackord,
+    /// What Apache Kafka serves.
+    Kafka,
+}
+
+impl Peer {
+    /// Asks a broker which keys it serves.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn of(address: &str) -> Result<Peer, String> {
+        let mut caller = Caller::connect(address, "ackord-conformance")?;
+        let response = caller.call(ApiVersionsRequest::default(), 0)?;
+        let Response::ApiVersions(response) = response else {
+            return Err(format!("{address} does not answer ApiVersions"));
+        };
+        let own = ApiKey::AddShareAcksToTxn.key();
+        let serves = response.api_keys.iter().any(|api| api.api_key == own);
+        Ok(if serves { Peer::Ackord } else { Peer::Kafka })
+    }
 }
 
 impl TcpArm {
@@ -39,7 +70,14 @@ impl TcpArm {
             conns: BTreeMap::new(),
             frames: FrameText::default(),
             log: Vec::new(),
+            peer: Peer::default(),
         }
+    }
+
+    /// The same for a broker of this kind.
+    #[must_use]
+    pub fn of_peer(self, peer: Peer) -> Self {
+        TcpArm { peer, ..self }
     }
 
     fn connection(&mut self, client: &str) -> Result<&mut FrameStream, String> {
@@ -64,6 +102,9 @@ impl Arm for TcpArm {
             Needs { crash: true, .. } => Some("a server cannot be crashed over the wire"),
             Needs { clock: true, .. } => Some("the clock of a server cannot be turned"),
             Needs { configs: true, .. } => Some("the server has its own configuration"),
+            Needs {
+                share_acks: true, ..
+            } if self.peer == Peer::Kafka => Some("Kafka has no acknowledgements in transactions"),
             _ => None,
         }
     }
@@ -78,6 +119,10 @@ impl Arm for TcpArm {
 
     fn patience_ms(&self) -> i32 {
         10_000
+    }
+
+    fn settles(&self) -> bool {
+        true
     }
 
     fn pause(&mut self) {

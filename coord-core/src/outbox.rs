@@ -131,6 +131,19 @@ impl<R> Outbox<R> {
         }
     }
 
+    /// Appends before everything that was asked for so far. No records: nothing happens.
+    pub fn append_first(&mut self, log: LogId, records: Vec<StateRecord>) {
+        if !records.is_empty() {
+            let producer = None;
+            let append = Output::Append {
+                log,
+                records,
+                producer,
+            };
+            self.outputs.insert(0, append);
+        }
+    }
+
     /// See [`Output::Barrier`].
     pub fn barrier(&mut self) {
         self.outputs.push(Output::Barrier);

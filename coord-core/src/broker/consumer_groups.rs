@@ -2,7 +2,7 @@
 
 use ackord_machine::{LogId, OpId};
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::{JoinGroupResponse, SyncGroupResponse};
+use ackord_proto::messages::{JoinGroupResponse, ShareGroupHeartbeatResponse, SyncGroupResponse};
 use ackord_proto::str::Str;
 use alloc::format;
 use alloc::vec::Vec;
@@ -145,9 +145,9 @@ impl Broker {
         self.respond(slot, response, gate);
     }
 
-    /// A JoinGroup or SyncGroup that waits for a coordinator whose state is read back gets no other
+    /// A request of a member that waits for a coordinator whose state is read back gets no other
     /// answer.
-    pub(super) fn abandon_classic(&mut self, slot: u64, gather: Gather) {
+    pub(super) fn abandon_member(&mut self, slot: u64, gather: Gather) {
         let error_code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
         match gather {
             Gather::JoinGroup(partition) if self.is_gc_frozen(partition) => {
@@ -159,6 +159,13 @@ impl Broker {
             }
             Gather::SyncGroup(partition) if self.is_gc_frozen(partition) => {
                 let response = SyncGroupResponse {
+                    error_code,
+                    ..Default::default()
+                };
+                self.respond(slot, response, None);
+            }
+            Gather::ShareGroupHeartbeat(partition) if self.is_gc_frozen(partition) => {
+                let response = ShareGroupHeartbeatResponse {
                     error_code,
                     ..Default::default()
                 };

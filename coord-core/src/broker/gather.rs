@@ -28,7 +28,6 @@ pub(super) enum Gather {
     AddPartitions(AddPartitionsGather),
     AddShareAcks(AddShareAcksGather),
     EndTxn,
-    Heartbeat,
     InitProducerId,
     /// With the partition of its group coordinator.
     JoinGroup(i32),
@@ -36,6 +35,8 @@ pub(super) enum Gather {
     Produce(ProduceGather),
     ShareAcknowledge(ShareAcknowledgeGather),
     ShareFetch(ShareFetchAcks),
+    /// With the partition of its group coordinator.
+    ShareGroupHeartbeat(i32),
     Stage(StageGather),
     /// Waits for its registration.
     StageDraft(TxnShareAcknowledgeRequest),
@@ -99,10 +100,10 @@ impl Gather {
             Gather::AddOffsets(_)
             | Gather::AddShareAcks(_)
             | Gather::EndTxn
-            | Gather::Heartbeat
             | Gather::InitProducerId
             | Gather::JoinGroup(_)
             | Gather::StageDraft(_)
+            | Gather::ShareGroupHeartbeat(_)
             | Gather::SyncGroup(_)
             | Gather::TxnOffsets(_) => None,
         }
@@ -153,12 +154,13 @@ impl Broker {
                 Gather::Stage(gather) => self.abandon_stage(slot, gather),
                 Gather::StageDraft(request) => self.draft_registered(slot, request, code),
                 Gather::TxnOffsets(gather) => self.abandon_txn_offsets(slot, gather),
-                classic @ (Gather::JoinGroup(_) | Gather::SyncGroup(_)) => {
-                    self.abandon_classic(slot, classic);
+                of_group @ (Gather::JoinGroup(_)
+                | Gather::ShareGroupHeartbeat(_)
+                | Gather::SyncGroup(_)) => {
+                    self.abandon_member(slot, of_group);
                 }
                 // Their parts come from leaders, which send again what was not answered.
-                kept
-                @ (Gather::Heartbeat | Gather::ShareAcknowledge(_) | Gather::ShareFetch(_)) => {
+                kept @ (Gather::ShareAcknowledge(_) | Gather::ShareFetch(_)) => {
                     self.gathers.insert(slot, kept);
                 }
             }

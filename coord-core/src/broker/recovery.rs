@@ -14,6 +14,7 @@ use super::journal::Pending;
 use super::{Broker, Phase};
 use crate::consumer_group::GroupCoordinator;
 use crate::contract::{Effect, Event};
+use crate::group::StoredGroups;
 use crate::log::PartitionLog;
 use crate::metadata::{
     CLUSTER_LOG, Metadata, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TXN_STATE_TOPIC, Topic,
@@ -106,6 +107,7 @@ impl Broker {
         let coordinators: Vec<i32> = self.gcs.keys().copied().collect();
         for partition in coordinators {
             self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx.now));
+            self.share_groups_recovered(partition);
         }
         self.arm_expiry();
         self.plan_all_retention();
@@ -140,6 +142,7 @@ impl Broker {
         }
         if self.gc_of(log).is_some() {
             self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx.now));
+            self.share_groups_recovered(partition);
         }
         if log == CLUSTER_LOG {
             self.settings.clear();
@@ -193,6 +196,7 @@ impl Broker {
         }
         if self.metadata.topic(OFFSETS_TOPIC).is_none() {
             self.gcs.clear();
+            self.groups.clear();
         }
     }
 
@@ -227,8 +231,11 @@ impl Broker {
             let sgc = restore_sgc(self.new_sgc(log), &records, tail()?)?;
             self.sgcs.insert(log.partition, sgc);
         } else if self.gc_of(log).is_some() {
-            let gc = restore_gc(self.new_gc(log), &records, tail()?)?;
+            let tail = tail()?;
+            let stored = restore_share_groups(&records, &tail)?;
+            let gc = restore_gc(self.new_gc(log), &records, tail)?;
             self.gcs.insert(log.partition, gc);
+            self.put_share_groups(log.partition, stored);
         }
         self.logs.insert(log, restored);
         Ok(())
@@ -331,6 +338,21 @@ fn restore_gc(
         }
     }
     Ok(gc)
+}
+
+fn restore_share_groups(
+    records: &[StateRecord],
+    tail: &[Replayed],
+) -> Result<StoredGroups, String> {
+    let mut stored = StoredGroups::default();
+    let tail = tail.iter().filter_map(|replayed| match replayed {
+        Replayed::Record(record, _) => Some(record),
+        Replayed::Marker(_) => None,
+    });
+    for record in records.iter().chain(tail) {
+        stored.apply(record).map_err(|error| error.to_string())?;
+    }
+    Ok(stored)
 }
 
 /// The records and markers of stored batches, in order.

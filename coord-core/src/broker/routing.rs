@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::Broker;
 use super::journal::{Gate, Gated, later};
-use crate::group::{GroupReply, ShareGroup};
+use crate::group::{GroupReply, ShareGroup, partition_for_id};
 use crate::leader::{Leader, LeaderContext, LeaderReply};
 use crate::log::{Marker, MarkerOutcome};
 use crate::metadata::{
@@ -357,19 +357,29 @@ impl Broker {
         self.arm_leader(log);
     }
 
-    /// Runs something on a share group and carries out what it asks for.
+    /// Runs something on a share group, stores what changed, and carries out what it asks for
+    /// behind that. Nothing happens while the group is read back.
     pub(super) fn with_group(
         &mut self,
         id: &Str,
         gate: Option<OpId>,
         run: impl FnOnce(&mut ShareGroup, ackord_machine::Now, &Metadata, &mut Outbox<GroupReply>),
     ) {
+        let partition = partition_for_id(id, self.offsets_partitions());
+        if self.is_gc_frozen(partition) {
+            return;
+        }
+        let log = self.metadata.log(OFFSETS_TOPIC, partition);
         let Some(group) = self.groups.get_mut(id) else {
             return;
         };
         let mut out = Outbox::new();
         run(group, self.now, &self.metadata, &mut out);
         let departed = group.take_departed();
+        if let Some(log) = log {
+            out.append_first(log, group.unstored(self.now));
+        }
+        let gate = later(gate, self.gc_gate(partition));
         self.carry_out(out, gate, Broker::group_reply);
         for member in departed {
             self.member_departed(id, &member);

@@ -286,7 +286,9 @@ impl Broker {
         } else if let Some(sgc) = self.sgc_of(log) {
             sgc.snapshot(now)
         } else if let Some(gc) = self.gc_of(log) {
-            gc.snapshot()
+            let mut records = gc.snapshot();
+            records.extend(self.share_group_snapshot(log.partition));
+            records
         } else {
             Vec::new()
         };

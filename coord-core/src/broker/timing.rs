@@ -121,8 +121,8 @@ impl Broker {
         self.timers.arm(TimerKey::Expiry, at);
     }
 
-    /// Forgets what nobody has used for long: idle producers of each log, idle transactional ids,
-    /// groups that have neither members nor states.
+    /// Forgets what nobody has used for long: idle producers of each log, idle transactional ids.
+    /// Share groups stay until they are deleted, as in Kafka.
     fn expire(&mut self) {
         let wall = self.now.wall.as_millis();
         for log in self.logs.values_mut() {
@@ -137,8 +137,6 @@ impl Broker {
                 });
             }
         }
-        self.groups
-            .retain(|_, group| !group.is_empty() || !group.share_partitions().is_empty());
         self.plan_all_retention();
         self.arm_expiry();
     }

@@ -56,10 +56,7 @@ impl ShareGroup {
             Ok(()) if req.member_epoch == LEAVE => self.leave(now, ticket, req, topics, out),
             Ok(()) => {
                 let member = self.members.entry(req.member_id.clone()).or_default();
-                member.client = client;
-                if req.rack_id.is_some() {
-                    member.rack_id.clone_from(&req.rack_id);
-                }
+                self.changed |= member.introduce(client, req.rack_id.as_ref());
                 self.stay(now, ticket, req, topics, out);
             }
         }
@@ -185,7 +182,7 @@ impl ShareGroup {
         self.arm_session(now, member_id);
     }
 
-    fn arm_session(&mut self, now: Now, member_id: &Str) {
+    pub(super) fn arm_session(&mut self, now: Now, member_id: &Str) {
         let ends = now
             .mono
             .plus_millis(i64::from(self.config.session_timeout_ms));
@@ -206,6 +203,7 @@ impl ShareGroup {
         let Some(Parked { ticket, received }) = member.parked.take() else {
             return;
         };
+        self.changed |= member.epoch() != group_epoch;
         let assignment = member.advance(received, group_epoch);
         let response = ShareGroupHeartbeatResponse {
             member_id: Some(member_id.clone()),

@@ -9,6 +9,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ackord_machine::{Body, Envelope, MonoTime, Role};
+use ackord_proto::coordinator_records::{
+    ShareGroupStatePartitionMetadataValue, share_group::TopicPartitionsInfo,
+};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::initialize_share_group_state::{InitializeStateData, PartitionData};
 use ackord_proto::messages::{InitializeShareGroupStateRequest, InitializeShareGroupStateResponse};
@@ -67,6 +70,62 @@ enum Progress {
 type BySgc = BTreeMap<i32, BTreeMap<Uuid, Vec<PartitionData>>>;
 
 impl ShareStates {
+    /// What the log has, of a group with this epoch.
+    pub(super) fn restored(
+        stored: Option<&ShareGroupStatePartitionMetadataValue>,
+        group_epoch: i32,
+    ) -> Self {
+        let mut topics: BTreeMap<Uuid, TopicStates> = BTreeMap::new();
+        let kinds = stored.into_iter().flat_map(|stored| {
+            [
+                (&stored.initialized_topics, Progress::Initialised),
+                (&stored.initializing_topics, Progress::Asked),
+            ]
+        });
+        for (infos, progress) in kinds {
+            for info in infos {
+                let states = topics.entry(info.topic_id).or_insert_with(|| TopicStates {
+                    name: info.topic_name.clone(),
+                    // What is not initialised although others are came to a topic that was known.
+                    known: info.partitions.iter().max().map_or(0, |last| last + 1),
+                    partitions: BTreeMap::new(),
+                });
+                for &partition in &info.partitions {
+                    let state = PartitionState {
+                        state_epoch: group_epoch,
+                        start_offset: states.first_offset(partition),
+                        progress,
+                    };
+                    states.partitions.insert(partition, state);
+                }
+            }
+        }
+        ShareStates {
+            topics,
+            ..ShareStates::default()
+        }
+    }
+
+    /// The record of all share partitions; none where there are none.
+    pub(super) fn to_store(&self) -> Option<ShareGroupStatePartitionMetadataValue> {
+        let of = |progress: Progress| {
+            let infos = self.topics.iter().map(|(id, states)| TopicPartitionsInfo {
+                topic_id: *id,
+                topic_name: states.name.clone(),
+                partitions: states.at(progress).collect(),
+                ..TopicPartitionsInfo::default()
+            });
+            let some = infos.filter(|info| !info.partitions.is_empty());
+            some.collect::<Vec<_>>()
+        };
+        let value = ShareGroupStatePartitionMetadataValue {
+            initializing_topics: of(Progress::Asked),
+            initialized_topics: of(Progress::Initialised),
+            ..ShareGroupStatePartitionMetadataValue::default()
+        };
+        (value != ShareGroupStatePartitionMetadataValue::default()).then_some(value)
+    }
+
     /// Forgets topics that were deleted, also where a new one has their name.
     pub(super) fn forget_deleted(&mut self, topics: &dyn Topics) {
         self.topics
@@ -236,21 +295,31 @@ impl ShareStates {
 }
 
 impl TopicStates {
-    /// Adds what is new of `count` partitions, and returns it. A partition that comes to a topic
-    /// the group knows starts at its beginning: its records came after the group did (KIP-932).
+    fn at(&self, progress: Progress) -> impl Iterator<Item = i32> {
+        let all = self.partitions.iter();
+        let own = all.filter(move |(_, state)| state.progress == progress);
+        own.map(|(partition, _)| *partition)
+    }
+
+    /// A partition that comes to a topic the group knows starts at its beginning: its records came
+    /// after the group did (KIP-932).
+    fn first_offset(&self, partition: i32) -> i64 {
+        if partition < self.known {
+            UNINITIALISED_OFFSET
+        } else {
+            0
+        }
+    }
+
+    /// Adds what is new of `count` partitions, and returns it.
     fn add(&mut self, count: i32, group_epoch: i32) -> BTreeSet<i32> {
         let added: BTreeSet<i32> = (0..count)
             .filter(|partition| !self.partitions.contains_key(partition))
             .collect();
         for partition in &added {
-            let start_offset = if *partition < self.known {
-                UNINITIALISED_OFFSET
-            } else {
-                0
-            };
             let state = PartitionState {
                 state_epoch: group_epoch,
-                start_offset,
+                start_offset: self.first_offset(*partition),
                 progress: Progress::Asked,
             };
             self.partitions.insert(*partition, state);

@@ -3,6 +3,10 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use ackord_proto::coordinator_records::{
+    ShareGroupCurrentMemberAssignmentValue, ShareGroupMemberMetadataValue,
+    ShareGroupTargetAssignmentMemberValue, share_group,
+};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::share_group_heartbeat::{Assignment, TopicPartitions};
 use ackord_proto::str::Str;
@@ -64,7 +68,51 @@ pub(super) struct Member {
     pub(super) parked: Option<Parked>,
 }
 
+/// The previous epoch of a member that has none.
+const NO_EPOCH: i32 = -1;
+
 impl Member {
+    /// The member that the log has.
+    pub(super) fn restored(
+        metadata: &ShareGroupMemberMetadataValue,
+        current: Option<&ShareGroupCurrentMemberAssignmentValue>,
+        target: Option<&ShareGroupTargetAssignmentMemberValue>,
+    ) -> Self {
+        let previous = current.map(|current| current.previous_member_epoch);
+        Member {
+            client: ClientInfo {
+                client_id: metadata.client_id.clone(),
+                host: metadata.client_host.clone(),
+            },
+            rack_id: metadata.rack_id.clone(),
+            epoch: current.map_or(0, |current| current.member_epoch),
+            previous: previous.filter(|epoch| *epoch > 0),
+            subscribed: metadata.subscribed_topic_names.iter().cloned().collect(),
+            target: target.map_or_else(Assigned::new, |own| of_stored(&own.topic_partitions)),
+            told: current.map_or_else(Assigned::new, |own| of_stored(&own.assigned_partitions)),
+            parked: None,
+        }
+    }
+
+    /// What the member was told, as it is stored; nothing before the first answer.
+    pub(super) fn current_to_store(&self) -> Option<ShareGroupCurrentMemberAssignmentValue> {
+        (self.epoch > 0).then(|| ShareGroupCurrentMemberAssignmentValue {
+            member_epoch: self.epoch,
+            previous_member_epoch: self.previous.unwrap_or(NO_EPOCH),
+            assigned_partitions: to_stored(&self.told),
+            ..ShareGroupCurrentMemberAssignmentValue::default()
+        })
+    }
+
+    /// Takes over who sent a heartbeat, and the rack where it names one. Says whether either is
+    /// another now.
+    pub(super) fn introduce(&mut self, client: ClientInfo, rack_id: Option<&Str>) -> bool {
+        let rack_id = rack_id.or(self.rack_id.as_ref()).cloned();
+        let changed = self.client != client || self.rack_id != rack_id;
+        (self.client, self.rack_id) = (client, rack_id);
+        changed
+    }
+
     pub(super) fn epoch(&self) -> i32 {
         self.epoch
     }
@@ -131,4 +179,21 @@ fn on_the_wire(assigned: &Assigned) -> Assignment {
         topic_partitions: topics.collect(),
         ..Assignment::default()
     }
+}
+
+/// Partitions as records have them.
+pub(super) fn to_stored(assigned: &Assigned) -> Vec<share_group::TopicPartitions> {
+    let topics = assigned.iter();
+    let topics = topics.map(|(topic, partitions)| share_group::TopicPartitions {
+        topic_id: *topic,
+        partitions: partitions.iter().copied().collect(),
+        ..share_group::TopicPartitions::default()
+    });
+    topics.collect()
+}
+
+fn of_stored(topics: &[share_group::TopicPartitions]) -> Assigned {
+    let topics = topics.iter();
+    let topics = topics.map(|topic| (topic.topic_id, topic.partitions.iter().copied().collect()));
+    topics.collect()
 }

@@ -3,9 +3,8 @@
 //! * [`ShareGroup`]: the group itself; heartbeats go in, answers come out.
 //! * [`java_hash`]: which partition of an internal topic a key belongs to.
 //!
-//! Members are kept in memory. After a restart a group is there again by the states of its share
-//! partitions; its members are unknown, get UNKNOWN_MEMBER_ID and join again, as Kafka's clients do
-//! by themselves.
+//! Membership is stored in `__consumer_offsets` (record types 10 to 15) and outlives a restart: the
+//! next heartbeat of a member is good under the epoch that it had.
 
 mod assignor;
 mod heartbeat;
@@ -13,12 +12,17 @@ mod initialise;
 pub mod java_hash;
 mod member;
 mod share_group;
+mod stored;
+mod storing;
 
 #[cfg(test)]
 mod test_bench;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_storing;
 
 pub use java_hash::{partition_for_id, state_partition_for};
 pub use member::{Assigned, ClientInfo, MemberView};
 pub use share_group::{GroupConfig, GroupReply, ShareGroup, TopicInfo, Topics};
+pub use stored::{StoredGroup, StoredGroups};

@@ -1,6 +1,6 @@
 //! One share group.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ackord_machine::{Body, Deadline, DeadlineReason, Envelope, Now, Timers};
@@ -12,6 +12,7 @@ use ackord_proto::uuid::Uuid;
 use super::assignor::{Claim, assign};
 use super::initialise::{Asker, ShareStates};
 use super::member::{Assigned, Member, MemberView};
+use super::stored::StoredGroup;
 use crate::outbox::Outbox;
 
 /// Settings of a group.
@@ -72,14 +73,18 @@ pub enum GroupReply {
 pub struct ShareGroup {
     pub(super) id: Str,
     pub(super) config: GroupConfig,
-    epoch: i32,
+    pub(super) epoch: i32,
     pub(super) members: BTreeMap<Str, Member>,
     /// Subscribed topics that exist.
-    topics: BTreeMap<Str, TopicInfo>,
-    topics_version: Option<u64>,
-    states: ShareStates,
+    pub(super) topics: BTreeMap<Str, TopicInfo>,
+    pub(super) topics_version: Option<u64>,
+    pub(super) states: ShareStates,
     pub(super) timers: Timers<Timer>,
     pub(super) departed: Vec<Str>,
+    /// What the log has.
+    pub(super) stored: StoredGroup,
+    /// Something may differ from what the log has.
+    pub(super) changed: bool,
 }
 
 /// What a group waits for.
@@ -106,6 +111,8 @@ impl ShareGroup {
             states: ShareStates::default(),
             timers: Timers::new(),
             departed: Vec::new(),
+            stored: StoredGroup::default(),
+            changed: false,
         }
     }
 
@@ -164,11 +171,13 @@ impl ShareGroup {
     pub fn begun(&mut self, name: &Str, topic: TopicInfo, partition: i32, state_epoch: i32) {
         self.epoch = self.epoch.max(state_epoch);
         self.states.begun(name, topic, partition, state_epoch);
+        self.changed = true;
     }
 
     /// The states of a topic were deleted from outside (DeleteShareGroupOffsets).
     pub fn forget_topic(&mut self, topic: Uuid) {
         self.states.forget_topic(topic);
+        self.changed = true;
     }
 
     /// The member's right to acknowledge under `member_epoch` (KIP-1289, TxnShareAcknowledge v1):
@@ -193,10 +202,11 @@ impl ShareGroup {
         topics: &dyn Topics,
         out: &mut Outbox<GroupReply>,
     ) {
-        if let Body::InitializeShareGroupStateReply(response) = envelope.body
-            && self.states.answered(envelope.correlation, &response)
-        {
-            self.refresh(now, self.epoch, topics, out);
+        if let Body::InitializeShareGroupStateReply(response) = envelope.body {
+            self.changed = true;
+            if self.states.answered(envelope.correlation, &response) {
+                self.refresh(now, self.epoch, topics, out);
+            }
         }
     }
 
@@ -267,16 +277,9 @@ impl ShareGroup {
         topics: &dyn Topics,
         out: &mut Outbox<GroupReply>,
     ) {
+        self.changed = true;
         self.topics_version = Some(topics.version());
-        let names: BTreeSet<&Str> = self
-            .members
-            .values()
-            .flat_map(|member| &member.subscribed)
-            .collect();
-        let existing = names
-            .into_iter()
-            .filter_map(|name| Some((name.clone(), topics.topic(name)?)));
-        let existing: BTreeMap<Str, TopicInfo> = existing.collect();
+        let existing = self.existing_topics(topics);
         if existing != self.topics {
             self.topics = existing;
             self.bump(before);

@@ -19,7 +19,7 @@ use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 
 use super::*;
-use crate::outbox::{Outbox, Output, Ticket};
+use crate::outbox::{Outbox, Output, StateRecord, Ticket};
 
 #[derive(Default)]
 pub(super) struct Metadata {
@@ -46,6 +46,8 @@ pub(super) struct Bench {
     out: Outbox<GroupReply>,
     pub(super) asked: Vec<Envelope>,
     pub(super) replies: BTreeMap<u64, ShareGroupHeartbeatResponse>,
+    /// What the group has stored.
+    pub(super) log: Vec<StateRecord>,
 }
 
 impl Bench {
@@ -58,6 +60,7 @@ impl Bench {
             out: Outbox::new(),
             asked: Vec::new(),
             replies: BTreeMap::new(),
+            log: Vec::new(),
         };
         for (number, (name, partitions)) in (1..).zip(topics) {
             bench
@@ -75,7 +78,44 @@ impl Bench {
         }
     }
 
+    /// The group that comes out of a log.
+    pub(super) fn replayed(records: &[StateRecord]) -> ShareGroup {
+        let mut stored = StoredGroups::default();
+        for record in records {
+            stored.apply(record).expect("own records decode");
+        }
+        let found = stored.into_groups().next();
+        let (id, stored) = found.unwrap_or_else(|| ("g".into(), StoredGroup::default()));
+        ShareGroup::restored(id, GroupConfig::default(), stored)
+    }
+
+    /// Whatever happened, the log tells all of it.
+    fn check_log(&self) {
+        let snapshot = self.group.snapshot();
+        for records in [&self.log, &snapshot] {
+            let replayed = Self::replayed(records);
+            assert_eq!(replayed.epoch(), self.group.epoch());
+            assert_eq!(replayed.share_partitions(), self.group.share_partitions());
+            assert_eq!(
+                replayed.members().collect::<Vec<_>>(),
+                self.group.members().collect::<Vec<_>>()
+            );
+        }
+    }
+
+    /// The broker starts again on what is stored.
+    pub(super) fn restart(&mut self) {
+        self.group = Self::replayed(&self.log);
+        self.asked.clear();
+        let now = self.now();
+        self.group.recovered(now, &self.metadata, &mut self.out);
+        self.collect();
+    }
+
     pub(super) fn collect(&mut self) {
+        let now = self.now();
+        self.log.extend(self.group.unstored(now));
+        self.check_log();
         for output in self.out.take() {
             match output {
                 Output::Reply {
@@ -89,7 +129,7 @@ impl Bench {
                 Output::Append { .. }
                 | Output::Barrier
                 | Output::Count(_)
-                | Output::Measure { .. } => panic!("the group is in memory"),
+                | Output::Measure { .. } => panic!("whoever runs the group appends"),
             }
         }
     }

@@ -12,6 +12,7 @@ use alloc::format;
 use super::super::Broker;
 use super::super::journal::later;
 use super::topic_creation::Refusal;
+use crate::group::partition_for_id;
 
 impl Broker {
     pub(in crate::broker) fn delete_groups(&mut self, slot: u64, request: DeleteGroupsRequest) {
@@ -47,9 +48,12 @@ impl Broker {
         Ok(())
     }
 
-    fn remove_group(&mut self, group: &Str, _gate: &mut Option<OpId>) {
+    fn remove_group(&mut self, group: &Str, gate: &mut Option<OpId>) {
+        self.with_group(group, None, |group, _, _, _| group.delete());
         self.groups.remove(group);
         self.arm_group(group);
+        let partition = partition_for_id(group, self.offsets_partitions());
+        *gate = later(*gate, self.gc_gate(partition));
     }
 
     fn delete_classic_group(

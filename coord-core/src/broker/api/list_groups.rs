@@ -55,7 +55,9 @@ impl Broker {
             groups,
             ..Default::default()
         };
-        self.respond(slot, response, None);
+        let gates = self.gcs.keys().map(|partition| self.gc_gate(*partition));
+        let gate = gates.fold(None, later);
+        self.respond(slot, response, gate);
     }
 
     fn listed_share_groups(&self) -> Vec<ListedGroup> {

@@ -54,19 +54,19 @@ impl Broker {
             };
             broker.respond(slot, response, None);
         };
-        let named = group_and_member(request.group_id.as_ref(), request.member_id.as_ref());
-        let (group, member) = match named {
+        let epoch = request.share_session_epoch;
+        let names = (request.group_id.as_ref(), request.member_id.as_ref());
+        // A session begins with a fetch only.
+        if let ((Some(_), Some(_)), 0) = (names, epoch) {
+            return refuse(self, ErrorCode::INVALID_SHARE_SESSION_EPOCH);
+        }
+        let (group, member) = match group_and_member(names.0, names.1) {
             Ok(named) => named,
             Err(code) => return refuse(self, code),
         };
         let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) else {
             return;
         };
-        let epoch = request.share_session_epoch;
-        // A session begins with a fetch only.
-        if epoch == 0 {
-            return refuse(self, ErrorCode::INVALID_SHARE_SESSION_EPOCH);
-        }
         if let Err(code) = self.share_sessions.proceed(conn, &group, &member, epoch) {
             return refuse(self, code);
         }

@@ -9,7 +9,8 @@ use ackord_proto::str::Str;
 use alloc::format;
 
 use super::super::Broker;
-use crate::group::{Assigned, MemberView, ShareGroup};
+use super::super::journal::later;
+use crate::group::{Assigned, MemberView, ShareGroup, partition_for_id};
 
 /// What everybody may do with a group where nothing restricts it: READ, DELETE, DESCRIBE,
 /// DESCRIBE_CONFIGS and ALTER_CONFIGS, one bit for each by its code.
@@ -23,8 +24,16 @@ impl Broker {
         slot: u64,
         request: ShareGroupDescribeRequest,
     ) {
+        let mut gate = self.cluster_gate();
         let groups = request.group_ids.iter().map(|id| {
+            let partition = partition_for_id(id, self.offsets_partitions());
+            gate = later(gate, self.gc_gate(partition));
             let mut described = match self.groups.get(id) {
+                _ if self.is_gc_frozen(partition) => DescribedGroup {
+                    group_id: id.clone(),
+                    error_code: ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
+                    ..Default::default()
+                },
                 Some(group) => self.describe_share_group(group),
                 None => missing(id),
             };
@@ -37,7 +46,7 @@ impl Broker {
             groups: groups.collect(),
             ..Default::default()
         };
-        self.respond(slot, response, self.cluster_gate());
+        self.respond(slot, response, gate);
     }
 
     fn describe_share_group(&self, group: &ShareGroup) -> DescribedGroup {

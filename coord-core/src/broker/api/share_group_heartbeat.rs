@@ -3,10 +3,13 @@
 use ackord_machine::LogId;
 use ackord_proto::messages::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse};
 use ackord_proto::str::Str;
+use alloc::format;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::super::Broker;
 use super::super::gather::Gather;
+use super::topic_creation::Refusal;
 use crate::group::{ClientInfo, ShareGroup};
 use crate::outbox::Ticket;
 
@@ -14,14 +17,17 @@ impl Broker {
     pub(super) fn share_group_heartbeat(&mut self, slot: u64, request: ShareGroupHeartbeatRequest) {
         self.ensure_share_state_topic();
         let id = request.group_id.clone();
-        if let Err(error_code) = self.check_not_classic(&id) {
-            let response = ShareGroupHeartbeatResponse {
-                error_code,
-                error_message: Some(Str::from("the group is not a share group")),
-                ..Default::default()
-            };
-            return self.respond(slot, response, None);
-        }
+        let partition = match self.share_group_coordinator(&id) {
+            Ok(partition) => partition,
+            Err((error_code, why)) => {
+                let response = ShareGroupHeartbeatResponse {
+                    error_code,
+                    error_message: Some(Str::from(why)),
+                    ..Default::default()
+                };
+                return self.respond(slot, response, None);
+            }
+        };
         let Some(meta) = self.connections.request(slot) else {
             return;
         };
@@ -31,7 +37,8 @@ impl Broker {
         };
         let existed = self.groups.contains_key(&id);
         self.ensure_group(&id);
-        self.gathers.insert(slot, Gather::Heartbeat);
+        self.gathers
+            .insert(slot, Gather::ShareGroupHeartbeat(partition));
         let gate = self.cluster_gate();
         self.with_group(&id, gate, |group, now, metadata, out| {
             group.heartbeat(
@@ -44,10 +51,20 @@ impl Broker {
             );
         });
         // A refused first heartbeat leaves no group behind.
-        if !existed && self.groups.get(&id).is_some_and(ShareGroup::is_empty) {
+        let unused = |group: &ShareGroup| group.is_empty() && !group.is_stored();
+        if !existed && self.groups.get(&id).is_some_and(unused) {
             self.groups.remove(&id);
             self.arm_group(&id);
         }
+    }
+
+    /// The coordinator of a group that is a share group, or may become one.
+    pub(super) fn share_group_coordinator(&mut self, id: &str) -> Result<i32, Refusal> {
+        let loading = |code| (code, "The coordinator reads its log.".to_string());
+        let partition = self.coordinator_of_group(id).map_err(loading)?;
+        let other_type = |code| (code, format!("Group {id} is not a share group."));
+        self.check_not_classic(id).map_err(other_type)?;
+        Ok(partition)
     }
 
     /// Makes a group without members where there is none of this id.

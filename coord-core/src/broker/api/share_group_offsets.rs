@@ -181,6 +181,9 @@ impl Broker {
     /// Whether the offsets of a group may be changed from outside: it has no members, and no
     /// transaction holds records of it.
     pub(super) fn check_unused(&self, group: &str) -> Result<(), Refusal> {
+        if let Err(code) = self.existing_coordinator(group) {
+            return Err((code, "The coordinator reads its log.".to_string()));
+        }
         let occupied = |why: String| Err((ErrorCode::NON_EMPTY_GROUP, why));
         if self
             .groups
@@ -214,9 +217,8 @@ impl Broker {
         let checked = match group.is_empty() {
             true => Err((ErrorCode::INVALID_GROUP_ID, INVALID_ID.to_string())),
             false => self
-                .check_not_classic(&group)
-                .map_err(|code| (code, alloc::format!("Group {group} is not a share group.")))
-                .and_then(|()| self.check_unused(&group))
+                .share_group_coordinator(&group)
+                .and_then(|_| self.check_unused(&group))
                 .and_then(|()| self.check_sgcs()),
         };
         if let Err((error_code, why)) = checked {

@@ -24,23 +24,26 @@ fn heartbeat(
 }
 
 #[test]
-fn members_join_again_after_a_restart() {
+fn members_go_on_after_a_restart_and_others_join() {
     let mut test = TestBroker::new(&[]);
     test.create_topic("orders", 2);
     let first = heartbeat(&mut test, "m1", 0, Some("orders"));
     assert!(first.assignment.is_some());
     test.restart();
+    let on = heartbeat(&mut test, "m1", first.member_epoch, None);
+    assert_eq!(on.error_code, ErrorCode::NONE);
+    assert_eq!((on.member_epoch, on.assignment), (first.member_epoch, None));
+    let unknown = heartbeat(&mut test, "m2", first.member_epoch, None);
+    assert_eq!(unknown.error_code, ErrorCode::UNKNOWN_MEMBER_ID);
     for member in ["m1", "m2"] {
-        let unknown = heartbeat(&mut test, member, first.member_epoch, None);
-        assert_eq!(unknown.error_code, ErrorCode::UNKNOWN_MEMBER_ID);
-        let again = heartbeat(&mut test, member, 0, Some("orders"));
-        assert_eq!(again.error_code, ErrorCode::NONE);
+        let joined = heartbeat(&mut test, member, 0, Some("orders"));
+        assert_eq!(joined.error_code, ErrorCode::NONE);
         assert!(
-            again
+            joined
                 .assignment
                 .is_some_and(|all| !all.topic_partitions.is_empty())
         );
-        let steady = heartbeat(&mut test, member, again.member_epoch, None);
+        let steady = heartbeat(&mut test, member, joined.member_epoch, None);
         assert_eq!(steady.error_code, ErrorCode::NONE);
     }
 }

@@ -198,6 +198,7 @@ impl Broker {
             request.producer_id,
             request.producer_epoch,
         )?;
+        self.existing_coordinator(&request.group_id)?;
         if !self.share_group_exists(&request.group_id) {
             return Err(ErrorCode::GROUP_ID_NOT_FOUND);
         }

@@ -105,7 +105,7 @@ impl Broker {
         }
         let coordinators: Vec<i32> = self.gcs.keys().copied().collect();
         for partition in coordinators {
-            self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx.now));
+            self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx));
         }
         self.arm_expiry();
         self.plan_all_retention();
@@ -139,7 +139,7 @@ impl Broker {
             self.resume_all_dead_letters(partition);
         }
         if self.gc_of(log).is_some() {
-            self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx.now));
+            self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx));
         }
         if log == CLUSTER_LOG {
             self.settings.clear();

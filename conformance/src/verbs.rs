@@ -22,7 +22,7 @@ impl<'a> Options<'a> {
         self.take(name).map(number).transpose()
     }
 
-    fn epoch(&mut self, name: &str) -> Result<Option<EpochOption>, String> {
+    pub(crate) fn epoch(&mut self, name: &str) -> Result<Option<EpochOption>, String> {
         let Some(text) = self.take(name) else {
             return Ok(None);
         };

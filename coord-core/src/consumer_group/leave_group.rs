@@ -38,7 +38,7 @@ impl GroupCoordinator {
         let left = match self.consumer_group(group) {
             Some(_) => {
                 let cluster = ctx.cluster;
-                Some(self.leave_consumer_group_as_classic(now, group, members, cluster, out))
+                Some(self.leave_by_request(now, group, members, cluster, out))
             }
             None => self.leave_classic_group(now, group, members, out),
         };

@@ -9,10 +9,19 @@ use super::resource;
 use super::settings::value_of;
 use crate::consumer_group::{Assignor, ConsumerGroupConfig, MigrationPolicy};
 
+/// An assignor by its name, or by that of Kafka's class.
+fn assignor(word: &str) -> Option<Assignor> {
+    match word.trim() {
+        "org.apache.kafka.coordinator.group.assignor.RangeAssignor" => Some(Assignor::Range),
+        "org.apache.kafka.coordinator.group.assignor.UniformAssignor" => Some(Assignor::Uniform),
+        name => Assignor::from_name(name),
+    }
+}
+
 /// Checks what only names something that the broker has.
 pub(super) fn check_consumer_config(name: &str, value: &str) -> Result<(), String> {
     let assignors = name == "group.consumer.assignors";
-    let assignor = |word: &str| Assignor::from_name(word.trim()).is_some();
+    let assignor = |word: &str| assignor(word).is_some();
     let known = match assignors {
         true => value.split(',').all(assignor),
         false => MigrationPolicy::from_name(value).is_some(),
@@ -29,9 +38,7 @@ pub(super) fn check_consumer_config(name: &str, value: &str) -> Result<(), Strin
 /// What `group.consumer.assignors` allows, the default first.
 pub fn consumer_assignors(broker: &BrokerConfig) -> Vec<Assignor> {
     let names = broker.text("group.consumer.assignors").split(',');
-    names
-        .filter_map(|name| Assignor::from_name(name.trim()))
-        .collect()
+    names.filter_map(assignor).collect()
 }
 
 /// The settings of one consumer group: its own configuration, else the broker's.

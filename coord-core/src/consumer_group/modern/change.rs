@@ -179,6 +179,11 @@ impl Change<'_> {
                 self.put(ConsumerRecord::Target(id, Some(target)));
             }
         }
+        self.target_is_made();
+    }
+
+    /// Says that the target assignment is that of the group epoch. Without members it always is.
+    pub(super) fn target_is_made(&mut self) {
         let value = ConsumerGroupTargetAssignmentMetadataValue {
             assignment_epoch: self.group.epoch,
             assignment_timestamp: self.now.wall.as_millis(),

@@ -2,6 +2,7 @@
 //! LeaveGroup drive the same reconciliation as heartbeats of the consumer protocol do. The member's
 //! epoch is its generation, and the coordinator is its leader.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ackord_machine::Now;
@@ -217,8 +218,8 @@ impl GroupCoordinator {
         }
     }
 
-    /// LeaveGroup to a consumer group, where it is for classic members only. One code for each.
-    pub(in crate::consumer_group) fn leave_consumer_group_as_classic(
+    /// LeaveGroup to a consumer group, for members of either protocol. One code for each.
+    pub(in crate::consumer_group) fn leave_by_request(
         &mut self,
         now: Now,
         id: &Str,
@@ -226,23 +227,21 @@ impl GroupCoordinator {
         cluster: &dyn ClusterView,
         out: &mut Outbox<ClassicReply>,
     ) -> Vec<ErrorCode> {
-        let mut codes = Vec::with_capacity(members.len());
-        for identity in members {
-            let found = self
-                .consumer_group(id)
-                .map_or(Err(ErrorCode::UNKNOWN_MEMBER_ID), |group| {
-                    group.leaving(identity)
-                });
-            codes.push(match found {
-                Ok(member) => {
-                    self.fence_member(now, id, &member, out);
-                    ErrorCode::NONE
-                }
-                Err(code) => code,
-            });
+        let Some(group) = self.consumer_group(id) else {
+            return Vec::new();
+        };
+        let found = members.iter().map(|identity| group.leaving(identity));
+        let found: Vec<Result<Str, ErrorCode>> = found.collect();
+        let leaving: BTreeSet<Str> = found.iter().flatten().cloned().collect();
+        if !leaving.is_empty() {
+            let leaving: Vec<Str> = leaving.into_iter().collect();
+            self.fence_members(now, id, &leaving, out);
+            self.downgrade_if_classic(now, id, cluster, out);
         }
-        self.downgrade_if_classic(now, id, cluster, out);
+        let codes = found.into_iter();
         codes
+            .map(|found| found.err().unwrap_or(ErrorCode::NONE))
+            .collect()
     }
 
     /// The member is to do something within this time: join, ask for its assignment, give up.
@@ -303,15 +302,23 @@ impl ConsumerGroup {
         member.ok_or(ErrorCode::UNKNOWN_MEMBER_ID)
     }
 
+    /// The member that leaves, of either protocol.
+
     fn leaving(&self, identity: &MemberIdentity) -> Result<Str, ErrorCode> {
-        let instance = identity.group_instance_id.as_ref();
-        let named = instance.and_then(|own| self.static_members.get(own));
-        let id = match identity.member_id.is_empty() {
-            // An operator names a static member.
-            true => named.ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?,
-            false => &identity.member_id,
+        let asked = &identity.member_id;
+        let id = match &identity.group_instance_id {
+            None => asked,
+            Some(instance) => match self.static_members.get(instance) {
+                None => return Err(ErrorCode::UNKNOWN_MEMBER_ID),
+                // An operator names a static member by its name alone.
+                Some(named) if asked.is_empty() || named == asked => named,
+                Some(_) => return Err(ErrorCode::FENCED_INSTANCE_ID),
+            },
         };
-        self.classic_member(id, instance).map(|_| id.clone())
+        match self.members.contains_key(id) {
+            true => Ok(id.clone()),
+            false => Err(ErrorCode::UNKNOWN_MEMBER_ID),
+        }
     }
 
     /// Whether nobody has any more what the member waits for.

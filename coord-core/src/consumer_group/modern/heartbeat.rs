@@ -241,12 +241,14 @@ impl ConsumerGroup {
     ) -> Result<(), Refusal> {
         let current = &self.known(group, &request.member_id)?.current;
         let (received, own) = (request.member_epoch, current.epoch);
-        let owned = request.topic_partitions.as_deref().map(from_the_wire);
-        let repeats = received == current.previous_epoch
-            && owned.is_some_and(|owned| is_within(&owned, &current.assigned));
+        let repeats = || {
+            let owned = request.topic_partitions.as_deref().map(from_the_wire);
+            received == current.previous_epoch
+                && owned.is_some_and(|owned| is_within(&owned, &current.assigned))
+        };
         let than = match received.cmp(&own) {
             core::cmp::Ordering::Equal => return Ok(()),
-            core::cmp::Ordering::Less if repeats => return Ok(()),
+            core::cmp::Ordering::Less if repeats() => return Ok(()),
             core::cmp::Ordering::Less => "smaller",
             core::cmp::Ordering::Greater => "greater",
         };

@@ -47,7 +47,7 @@ impl GroupCoordinator {
                 change.put(ConsumerRecord::Current(member.clone(), Some(left)));
             });
         } else {
-            self.fence_member(now, id, member, out);
+            self.fence_members(now, id, core::slice::from_ref(member), out);
             self.downgrade_if_classic(now, id, ctx.cluster, out);
         }
         Ok(ConsumerGroupHeartbeatResponse {
@@ -60,18 +60,25 @@ impl GroupCoordinator {
         })
     }
 
-    /// Takes a member out of its consumer group.
-    pub(super) fn fence_member(
+    /// Takes members out of their consumer group.
+    pub(super) fn fence_members(
         &mut self,
         now: Now,
         group: &Str,
-        member: &Str,
+        members: &[Str],
         out: &mut Outbox<ClassicReply>,
     ) {
-        self.cancel_member_timers(group, member);
+        for member in members {
+            self.cancel_member_timers(group, member);
+        }
         self.change(now, group, out, |change| {
-            change.remove(member);
+            for member in members {
+                change.remove(member);
+            }
             change.bump();
+            if change.group.is_empty() {
+                change.target_is_made();
+            }
         });
     }
 

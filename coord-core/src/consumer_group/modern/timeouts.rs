@@ -54,7 +54,7 @@ impl GroupCoordinator {
     ) {
         let found = self.consumer_group(group);
         if found.is_some_and(|group| group.members.contains_key(member)) {
-            self.fence_member(now, group, member, out);
+            self.fence_members(now, group, core::slice::from_ref(member), out);
             self.downgrade_if_classic(now, group, cluster, out);
         }
     }

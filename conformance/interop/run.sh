@@ -35,6 +35,7 @@ else
     # Short limits let a group ask for a lock of one second.
     start_broker "$@" --set group.share.min.record.lock.duration.ms=1000 \
         --set group.share.min.heartbeat.interval.ms=500 \
+        --set group.consumer.min.heartbeat.interval.ms=500 \
         --set group.initial.rebalance.delay.ms=0
 fi
 check_kafka_tools

@@ -274,7 +274,10 @@ impl Clients {
                 return says(wanted, text.or_else(|| self.txn_admin_text(response)));
             }
             Expected::Says(_) => false,
-            Expected::Assigned(_) | Expected::Joined { .. } | Expected::Offsets(_) => {
+            Expected::Assigned(_)
+            | Expected::Joined { .. }
+            | Expected::Member { .. }
+            | Expected::Offsets(_) => {
                 if codes.is_success() {
                     return self.compare_group(expected, response);
                 }

@@ -14,7 +14,7 @@ use ackord_proto::records::BatchHeader;
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 
-use crate::consumer_groups::Consumer;
+use crate::consumer_protocol::Consumer;
 use crate::script::{EpochOption, Identity, TopicPartition};
 
 /// The producer of a client.

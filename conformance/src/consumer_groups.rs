@@ -2,7 +2,6 @@
 //! transactions.
 
 use ackord_proto::api::Response;
-use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::join_group::JoinGroupRequestProtocol;
 use ackord_proto::messages::leave_group::MemberIdentity;
 use ackord_proto::messages::offset_commit::{
@@ -22,6 +21,7 @@ use ackord_proto::str::Str;
 
 use crate::answers::Codes;
 use crate::client::Clients;
+use crate::consumer_protocol::{self, Consumer, ProtocolVerb};
 use crate::grammar::{Words, number, topic_partition};
 use crate::requests::{Versioned, by_topic};
 use crate::script::{Expected, Identity, TopicPartition};
@@ -65,6 +65,8 @@ pub enum ConsumerVerb {
         /// `generation=`
         generation: Option<i32>,
     },
+    /// A heartbeat of the consumer protocol.
+    Protocol(ProtocolVerb),
     /// JoinGroup.
     Join {
         /// Group.
@@ -104,16 +106,6 @@ pub enum ConsumerVerb {
         /// Whose transaction.
         identity: Identity,
     },
-}
-
-/// The membership of a client in a classic group.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Consumer {
-    group: String,
-    member_id: Str,
-    instance: Option<Str>,
-    generation: i32,
-    protocol: Option<Str>,
 }
 
 /// Reads the words behind the name of a verb of consumer groups; `None` for other verbs.
@@ -177,7 +169,10 @@ pub(crate) fn verb(
             version: if options.take("v3").is_some() { 3 } else { 5 },
             identity: options.identity()?,
         },
-        _ => return Ok(None),
+        _ => {
+            let verb = consumer_protocol::verb(name, words, options)?;
+            return Ok(verb.map(ConsumerVerb::Protocol));
+        }
     }))
 }
 
@@ -209,6 +204,7 @@ pub(crate) fn expected(text: &str) -> Result<Option<Expected>, String> {
     }
     let mut words = Words::new(text);
     Ok(match words.next("an answer")? {
+        "epoch" => Some(consumer_protocol::expected(&mut words)?),
         "assigned" => Some(Expected::Assigned(words.rest().join(" "))),
         "joined" => Some(Expected::Joined {
             generation: number(words.next("a generation")?)?,
@@ -279,6 +275,7 @@ impl Clients {
                 };
                 (request.into(), 4)
             }
+            ConsumerVerb::Protocol(verb) => self.protocol_request(client, verb),
             ConsumerVerb::Join { .. } => self.join_group(client, verb),
             ConsumerVerb::Leave => {
                 let member = MemberIdentity {
@@ -465,6 +462,7 @@ impl Clients {
     pub(crate) fn consumer_codes(&self, response: &Response) -> Codes {
         match response {
             Response::AddOffsetsToTxn(response) => Codes::top(response.error_code),
+            Response::ConsumerGroupHeartbeat(response) => Codes::top(response.error_code),
             Response::Heartbeat(response) => Codes::top(response.error_code),
             Response::JoinGroup(response) => Codes::top(response.error_code),
             Response::LeaveGroup(response) => {
@@ -520,6 +518,9 @@ impl Clients {
                 let names = got.join(" ");
                 Err(format!("joined {} {names}", response.generation_id))
             }
+            (Expected::Member { epoch, has }, Response::ConsumerGroupHeartbeat(response)) => {
+                self.compare_member(*epoch, has.as_deref(), response)
+            }
             (Expected::Offsets(wanted), Response::OffsetFetch(response)) => {
                 let topics = response.groups.iter().flat_map(|group| &group.topics);
                 let got: Vec<(String, i64)> = topics
@@ -565,26 +566,4 @@ impl Clients {
 /// A subscription to no topic.
 fn subscription() -> Vec<u8> {
     vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-}
-
-impl Consumer {
-    /// Takes from an answer what the member has to know.
-    pub(crate) fn absorb(&mut self, response: &Response) {
-        match response {
-            Response::JoinGroup(response) => {
-                let known = response.error_code == ErrorCode::MEMBER_ID_REQUIRED;
-                if known || !response.error_code.is_error() {
-                    self.member_id = response.member_id.clone();
-                }
-                if !response.error_code.is_error() {
-                    self.generation = response.generation_id;
-                    self.protocol = response.protocol_name.clone();
-                }
-            }
-            Response::LeaveGroup(response) if !response.error_code.is_error() => {
-                self.member_id = Str::EMPTY;
-            }
-            _ => {}
-        }
-    }
 }

@@ -383,6 +383,7 @@ impl Account {
             }
             GroupAdmin::DeleteGroups(groups) => self.excluded.extend(groups.iter().cloned()),
             GroupAdmin::DescribeClassic(_)
+            | GroupAdmin::DescribeConsumer(_)
             | GroupAdmin::DescribeGroups(_)
             | GroupAdmin::DescribeOffsets { .. }
             | GroupAdmin::ListGroups { .. } => {}

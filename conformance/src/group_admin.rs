@@ -3,11 +3,11 @@
 use ackord_proto::api::Response;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
-    AlterShareGroupOffsetsRequest, DeleteGroupsRequest, DeleteShareGroupOffsetsRequest,
-    DescribeGroupsRequest, DescribeShareGroupOffsetsRequest, ListGroupsRequest,
-    ShareGroupDescribeRequest, alter_share_group_offsets as alter,
-    delete_share_group_offsets as delete, describe_share_group_offsets as describe,
-    share_group_describe,
+    AlterShareGroupOffsetsRequest, ConsumerGroupDescribeRequest, DeleteGroupsRequest,
+    DeleteShareGroupOffsetsRequest, DescribeGroupsRequest, DescribeShareGroupOffsetsRequest,
+    ListGroupsRequest, ShareGroupDescribeRequest, alter_share_group_offsets as alter,
+    consumer_group_describe, delete_share_group_offsets as delete,
+    describe_share_group_offsets as describe, share_group_describe,
 };
 use ackord_proto::str::Str;
 
@@ -34,6 +34,7 @@ pub(crate) fn verb(name: &str, words: &mut Words<'_>) -> Result<Option<GroupAdmi
             topics: strings(words),
         },
         "describe-classic" => GroupAdmin::DescribeClassic(strings(words)),
+        "describe-consumer" => GroupAdmin::DescribeConsumer(strings(words)),
         "describe-groups" => GroupAdmin::DescribeGroups(strings(words)),
         "describe-offsets" => GroupAdmin::DescribeOffsets {
             group: words.name("a group")?,
@@ -106,6 +107,13 @@ impl Clients {
                     ..Default::default()
                 };
                 (request.into(), 6)
+            }
+            GroupAdmin::DescribeConsumer(groups) => {
+                let request = ConsumerGroupDescribeRequest {
+                    group_ids: all(groups),
+                    ..Default::default()
+                };
+                (request.into(), 1)
             }
             GroupAdmin::DescribeGroups(groups) => {
                 let request = ShareGroupDescribeRequest {
@@ -211,6 +219,15 @@ impl Clients {
                 let codes = topics.map(|own| group(&own.topic_name, own.error_code));
                 (Some(response.error_code), codes.collect())
             }
+            Response::ConsumerGroupDescribe(response) => {
+                let groups = response.groups.iter();
+                (
+                    None,
+                    groups
+                        .map(|own| group(&own.group_id, own.error_code))
+                        .collect(),
+                )
+            }
             Response::DescribeGroups(response) => {
                 let groups = response.groups.iter();
                 (
@@ -271,6 +288,11 @@ impl Clients {
                 };
                 groups.map(text).collect()
             }
+            Response::ConsumerGroupDescribe(response) => response
+                .groups
+                .iter()
+                .map(|group| self.described_consumer(group))
+                .collect(),
             Response::DescribeGroups(response) => {
                 let text = |group: &ackord_proto::messages::describe_groups::DescribedGroup| {
                     format!("{} {}", self.plain(&group.group_id), group.group_state)
@@ -290,6 +312,43 @@ impl Clients {
         } else {
             items.join(", ")
         })
+    }
+
+    /// `g Reconciling uniform epoch 3 k1 at 2 orders-0 orders-1 to orders-0 k2 at 3 nothing to orders-1`
+    fn described_consumer(&self, group: &consumer_group_describe::DescribedGroup) -> String {
+        let listed = |assignment: &consumer_group_describe::Assignment| {
+            let topics = assignment.topic_partitions.iter();
+            let mut words: Vec<String> = topics
+                .flat_map(|topic| {
+                    let label = |index: &i32| self.label_by_name(&topic.topic_name, *index);
+                    topic.partitions.iter().map(label).collect::<Vec<_>>()
+                })
+                .collect();
+            words.sort();
+            match words.is_empty() {
+                true => "nothing".to_string(),
+                false => words.join(" "),
+            }
+        };
+        let mut text = format!("{} {}", self.plain(&group.group_id), group.group_state);
+        text = format!("{text} {} epoch {}", group.assignor_name, group.group_epoch);
+        for member in &group.members {
+            let (has, target) = (
+                listed(&member.assignment),
+                listed(&member.target_assignment),
+            );
+            text = format!(
+                "{text} {} at {} {has}",
+                member.member_id, member.member_epoch
+            );
+            if member.member_type == 0 {
+                text.push_str(" classic");
+            }
+            if has != target {
+                text = format!("{text} to {target}");
+            }
+        }
+        text
     }
 
     /// `g Stable simple m1 orders-0 orders-1 m2`

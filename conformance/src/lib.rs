@@ -20,6 +20,7 @@ mod client;
 pub mod client_speech;
 pub mod codecs;
 pub mod consumer_groups;
+pub mod consumer_protocol;
 pub mod core_arm;
 pub mod core_view;
 pub mod dead_letter;

@@ -211,6 +211,8 @@ pub enum GroupAdmin {
     },
     /// DescribeGroups, which is for classic groups.
     DescribeClassic(Vec<String>),
+    /// ConsumerGroupDescribe.
+    DescribeConsumer(Vec<String>),
     /// ShareGroupDescribe.
     DescribeGroups(Vec<String>),
     /// DescribeShareGroupOffsets.
@@ -459,6 +461,13 @@ pub enum Expected {
     Closed,
     /// This code at the top; of every part where the answer has no top.
     Code(ErrorCode),
+    /// A member of the consumer protocol: its epoch, and its partitions where it is told of them.
+    Member {
+        /// The epoch.
+        epoch: i32,
+        /// As the answer lists them; `None`: it says nothing of them.
+        has: Option<Vec<TopicPartition>>,
+    },
     /// A generation, and the clients that the leader is told of.
     Joined {
         /// The generation.

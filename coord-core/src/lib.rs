@@ -243,7 +243,7 @@
 //! | [`txn`] | the transaction coordinator: producer ids and epochs, states, markers, timeouts |
 //! | [`share`] | the share coordinator: delivery states as stored, staged acknowledgements |
 //! | [`leader`] | the share partitions that a leader holds in memory, kept in step with what is stored |
-//! | [`consumer_group`] | the group coordinator: members of classic groups, committed offsets |
+//! | [`consumer_group`] | the group coordinator: members of groups of both protocols, committed offsets |
 //! | [`group`] | members of a share group, their sessions and partitions |
 //! | [`log`] | one partition's log: offsets, producers, transactions, last stable offset |
 //! | [`metadata`] | topics, configurations |

@@ -4,6 +4,7 @@ use ackord_machine::{LogId, OpId};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{JoinGroupResponse, ShareGroupHeartbeatResponse, SyncGroupResponse};
 use ackord_proto::str::Str;
+use ackord_proto::uuid::Uuid;
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -11,14 +12,52 @@ use super::Broker;
 use super::gather::Gather;
 use super::journal::later;
 use crate::consumer_group::{
-    ClassicReply, Client, GroupCoordinator, GroupCoordinatorConfig, GroupCtx,
+    Assignor, ClassicReply, Client, ClusterView, ConsumerGroupConfig, GroupCoordinator,
+    GroupCoordinatorConfig, GroupCtx,
 };
-use crate::group::partition_for_id;
-use crate::metadata::{OFFSETS_TOPIC, Topic};
+use crate::group::{TopicInfo, Topics, partition_for_id};
+use crate::metadata::{
+    BrokerConfig, Metadata, OFFSETS_TOPIC, Topic, consumer_assignors, consumer_group_config,
+};
 use crate::outbox::{Outbox, Ticket};
 
 /// From this version on a JoinGroup without a protocol has none, not an empty one.
 const PROTOCOL_MAY_BE_NULL: i16 = 7;
+
+/// What group coordinators look up.
+#[derive(Debug)]
+struct Surroundings<'a> {
+    metadata: &'a Metadata,
+    config: &'a BrokerConfig,
+}
+
+impl ClusterView for Surroundings<'_> {
+    fn consumer_group(&self, group: &str) -> ConsumerGroupConfig {
+        consumer_group_config(self.config, self.metadata, group)
+    }
+
+    fn topic(&self, name: &str) -> Option<TopicInfo> {
+        let topic = self.metadata.topic(name)?;
+        Some(TopicInfo {
+            id: topic.id,
+            partitions: topic.partitions,
+        })
+    }
+
+    fn topic_name(&self, id: Uuid) -> Option<Str> {
+        let topic = self.metadata.topic_by_id(id)?;
+        Some(topic.name.clone())
+    }
+
+    fn topic_names(&self) -> Vec<Str> {
+        let topics = self.metadata.topics();
+        topics.map(|topic| topic.name.clone()).collect()
+    }
+
+    fn version(&self) -> u64 {
+        Topics::version(self.metadata)
+    }
+}
 
 impl Broker {
     /// Partitions of `__consumer_offsets`, which may not exist yet.
@@ -107,9 +146,14 @@ impl Broker {
     ) -> Option<T> {
         let gc = self.gcs.get_mut(&partition)?;
         let mut out = Outbox::new();
+        let cluster = Surroundings {
+            metadata: &self.metadata,
+            config: &self.config,
+        };
         let mut ctx = GroupCtx {
             now: self.now,
             chance: &mut self.chance,
+            cluster: &cluster,
         };
         let done = run(gc, &mut ctx, &mut out);
         let gate = self.gc_gate(partition);
@@ -184,15 +228,20 @@ impl Broker {
             || (self.check_not_classic(group).is_ok() && self.share_group_exists(group))
     }
 
-    /// An id belongs to one type of group: GROUP_ID_NOT_FOUND where it is that of a classic one, as
-    /// in Kafka.
+    /// An id belongs to one type of group: GROUP_ID_NOT_FOUND where it is that of a classic or a
+    /// consumer group, as in Kafka.
     pub(super) fn check_not_classic(&self, group: &str) -> Result<(), ErrorCode> {
         let partition = self.existing_coordinator(group)?;
         let gc = partition.and_then(|partition| self.gcs.get(&partition));
-        match gc.is_some_and(|gc| gc.group(group).is_some()) {
+        match gc.is_some_and(|gc| gc.has_group(group)) {
             true => Err(ErrorCode::GROUP_ID_NOT_FOUND),
             false => Ok(()),
         }
+    }
+
+    /// What `group.consumer.assignors` allows, the default first.
+    pub(super) fn consumer_assignors(&self) -> Vec<Assignor> {
+        consumer_assignors(&self.config)
     }
 
     pub(super) fn client_of(&self, slot: u64) -> Client {

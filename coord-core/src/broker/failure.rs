@@ -26,6 +26,11 @@ pub(super) fn fail(response: &mut Response) {
         R::AddOffsetsToTxn(response) => set(&mut response.error_code, COORDINATOR),
         R::AddPartitionsToTxn(response) => fail_add_partitions(response, COORDINATOR),
         R::AddShareAcksToTxn(response) => set(&mut response.error_code, COORDINATOR),
+        R::ConsumerGroupHeartbeat(response) => {
+            (response.member_epoch, response.assignment) = (0, None);
+            set(&mut response.error_code, COORDINATOR);
+        }
+        R::ConsumerGroupDescribe(response) => put!(COORDINATOR, response.groups, error_code),
         R::CreatePartitions(response) => put!(LOG, response.results, error_code),
         R::CreateTopics(response) => put!(LOG, response.topics, error_code),
         R::DeleteGroups(response) => put!(COORDINATOR, response.results, error_code),

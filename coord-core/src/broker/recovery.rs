@@ -106,7 +106,7 @@ impl Broker {
         }
         let coordinators: Vec<i32> = self.gcs.keys().copied().collect();
         for partition in coordinators {
-            self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx.now));
+            self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx));
             self.share_groups_recovered(partition);
         }
         self.arm_expiry();
@@ -141,7 +141,7 @@ impl Broker {
             self.resume_all_dead_letters(partition);
         }
         if self.gc_of(log).is_some() {
-            self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx.now));
+            self.with_gc(partition, |gc, ctx, _| gc.recovered(ctx));
             self.share_groups_recovered(partition);
         }
         if log == CLUSTER_LOG {

@@ -99,7 +99,7 @@ impl Broker {
                 TimerKey::Expiry => self.expire(),
                 TimerKey::Gc(partition) if self.is_gc_frozen(partition) => {}
                 TimerKey::Gc(partition) => {
-                    self.with_gc(partition, |gc, ctx, out| gc.handle_timeout(ctx.now, out));
+                    self.with_gc(partition, |gc, ctx, out| gc.handle_timeout(ctx, out));
                 }
                 TimerKey::Group(id) => self.group_deadline(&id),
                 TimerKey::Leader(log) => self.leader_deadline(log),

@@ -10,6 +10,7 @@ use ackord_proto::messages::{JoinGroupResponse, SyncGroupResponse};
 use ackord_proto::str::Str;
 
 use super::classic_group::ClassicGroup;
+use super::modern::{self, ClusterView, ConsumerGroup, ConsumerRecord};
 use super::offsets::{GroupOffsets, Placed};
 use super::rebalance::Turn;
 use super::records::{self, CorruptGroupRecord, GroupRecord, OffsetKey};
@@ -55,6 +56,8 @@ pub struct GroupCtx<'a> {
     pub now: Now,
     /// Source of member ids.
     pub chance: &'a mut Entropy,
+    /// Topics and settings.
+    pub cluster: &'a dyn ClusterView,
 }
 
 /// The client behind a request.
@@ -81,6 +84,10 @@ pub(super) struct Group {
     /// Its last stored generation.
     pub(super) stored: Option<GroupMetadataValue>,
     pub(super) classic: ClassicGroup,
+    /// What it is instead where it is one of the consumer protocol.
+    pub(super) consumer: Option<ConsumerGroup>,
+    /// The version of the cluster metadata that the consumer group follows.
+    pub(super) seen_metadata: Option<u64>,
     pub(super) offsets: GroupOffsets,
 }
 
@@ -91,6 +98,9 @@ pub(super) enum Timer {
     Join(Str),
     /// Offsets and groups that nobody uses are looked for.
     Retention,
+    /// The member of a consumer group has not done what it is to do: give something up; a classic
+    /// one join, or ask for its assignment.
+    Revocation(Str, Str),
     /// The member has not been heard of.
     Session(Str, Str),
     /// Those who have not asked for their assignment are out.
@@ -128,7 +138,18 @@ impl GroupCoordinator {
 
     /// The group, where it is a classic one.
     pub fn group(&self, id: &str) -> Option<&ClassicGroup> {
-        self.groups.get(id).map(|group| &group.classic)
+        let group = self.groups.get(id)?;
+        group.consumer.is_none().then_some(&group.classic)
+    }
+
+    /// The group, where it is one of the consumer protocol.
+    pub fn consumer_group(&self, id: &str) -> Option<&ConsumerGroup> {
+        self.groups.get(id)?.consumer.as_ref()
+    }
+
+    /// Whether there is a group of this id, of whichever protocol.
+    pub fn has_group(&self, id: &str) -> bool {
+        self.groups.contains_key(id)
     }
 
     /// Ids of all groups, in order.
@@ -161,6 +182,7 @@ impl GroupCoordinator {
                     group.stored = None;
                 }
             }
+            GroupRecord::Consumer(id, record) => self.apply_consumer(&id, record),
             GroupRecord::Offset(key, Some(offset)) => match producer {
                 Some(producer) => self.put_pending(producer.id, key, offset),
                 None => {
@@ -182,6 +204,23 @@ impl GroupCoordinator {
         Ok(())
     }
 
+    /// What is deleted needs no group; the last record of one deletes it whole.
+    fn apply_consumer(&mut self, id: &Str, record: ConsumerRecord) {
+        if record == ConsumerRecord::Group(None) {
+            if let Some(group) = self.groups.get_mut(id) {
+                group.consumer = None;
+            }
+        } else if record.is_deletion() {
+            let group = self.groups.get_mut(id);
+            if let Some(consumer) = group.and_then(|group| group.consumer.as_mut()) {
+                consumer.apply(record);
+            }
+        } else {
+            let consumer = &mut self.group_mut(id).consumer;
+            consumer.get_or_insert_default().apply(record);
+        }
+    }
+
     fn put_pending(&mut self, producer_id: i64, key: OffsetKey, offset: super::CommittedOffset) {
         let place = self.applied;
         let placed = Placed { place, offset };
@@ -196,6 +235,8 @@ impl GroupCoordinator {
         self.groups.entry(id.clone()).or_insert_with(|| Group {
             stored: None,
             classic: ClassicGroup::new(0),
+            consumer: None,
+            seen_metadata: None,
             offsets: GroupOffsets::default(),
         })
     }
@@ -208,6 +249,8 @@ impl GroupCoordinator {
         let mut all: Vec<StateRecord> = stored.collect();
         let mut offsets: BTreeMap<u64, StateRecord> = BTreeMap::new();
         for (id, group) in &self.groups {
+            let consumer = group.consumer.iter().flat_map(ConsumerGroup::records);
+            all.extend(consumer.filter_map(|record| modern::encode(id, &record)));
             let pending = group.offsets.pending.iter();
             let pending = pending.map(|(producer, offsets)| (Some(*producer), offsets));
             let committed = [(None, &group.offsets.committed)];
@@ -234,12 +277,15 @@ impl GroupCoordinator {
 
     /// After a replay: groups come to life as they were when their last generation became stable,
     /// and each member has its session to show that it is still there.
-    pub fn recovered(&mut self, now: Now) {
+    pub fn recovered(&mut self, ctx: &GroupCtx<'_>) {
+        let now = ctx.now;
         self.timers = Timers::new();
         let now_ms = now.wall.as_millis();
-        self.groups
-            .retain(|_, group| group.stored.is_some() || !group.offsets.is_empty());
+        self.groups.retain(|_, group| {
+            group.stored.is_some() || group.consumer.is_some() || !group.offsets.is_empty()
+        });
         for (id, group) in &mut self.groups {
+            group.seen_metadata = None;
             group.classic = match &group.stored {
                 Some(stored) => ClassicGroup::restored(stored, now_ms),
                 None => ClassicGroup::new(now_ms),
@@ -250,8 +296,19 @@ impl GroupCoordinator {
                 self.timers.arm(timer, at);
             }
         }
+        self.rearm_consumer_groups(now, ctx.cluster);
         self.checks_retention = false;
         self.check_retention(now);
+    }
+
+    /// Appends records that are applied already.
+    pub(super) fn append_applied(
+        &mut self,
+        records: Vec<StateRecord>,
+        out: &mut Outbox<ClassicReply>,
+    ) {
+        self.applied += u64::try_from(records.len()).unwrap_or_default();
+        out.append(self.log, records, None);
     }
 
     /// Applies records and appends them.
@@ -277,6 +334,9 @@ impl GroupCoordinator {
         run: impl FnOnce(&mut Turn<'_>) -> T,
     ) -> Option<T> {
         let group = self.groups.get_mut(id)?;
+        if group.consumer.is_some() {
+            return None;
+        }
         let mut turn = Turn {
             now,
             id,
@@ -302,7 +362,10 @@ impl GroupCoordinator {
     /// Forgets a group of which nothing is stored and in which nobody is.
     pub(super) fn forget_unused(&mut self, id: &str) {
         let unused = self.groups.get(id).is_some_and(|group| {
-            group.stored.is_none() && group.offsets.is_empty() && group.classic.is_deserted()
+            group.stored.is_none()
+                && group.consumer.is_none()
+                && group.offsets.is_empty()
+                && group.classic.is_deserted()
         });
         if unused {
             self.groups.remove(id);
@@ -326,6 +389,8 @@ impl GroupCoordinator {
                 let group = &group.classic;
                 group.members.contains_key(&id) || group.pending_members.contains(&id)
             });
+            let consumers = self.consumer_group(group);
+            let known = known || consumers.is_some_and(|group| group.has_member(&id));
             if !known {
                 return id;
             }
@@ -336,7 +401,7 @@ impl GroupCoordinator {
     pub fn next_deadline(&self) -> Option<Deadline> {
         let (at, timer) = self.timers.next()?;
         let reason = match timer {
-            Timer::Join(_) | Timer::Sync(_) => DeadlineReason::Rebalance,
+            Timer::Join(_) | Timer::Revocation(..) | Timer::Sync(_) => DeadlineReason::Rebalance,
             Timer::Retention => DeadlineReason::Expiry,
             Timer::Session(..) => DeadlineReason::MemberSession,
         };
@@ -344,7 +409,8 @@ impl GroupCoordinator {
     }
 
     /// Does what is due.
-    pub fn handle_timeout(&mut self, now: Now, out: &mut Outbox<ClassicReply>) {
+    pub fn handle_timeout(&mut self, ctx: &GroupCtx<'_>, out: &mut Outbox<ClassicReply>) {
+        let (now, cluster) = (ctx.now, ctx.cluster);
         let mut due = Vec::new();
         while let Some(timer) = self.timers.pop_due(now.mono) {
             due.push(timer);
@@ -355,6 +421,12 @@ impl GroupCoordinator {
                     self.turn(now, &id, out, |turn| turn.join_time_is_over());
                 }
                 Timer::Retention => self.expire(now, out),
+                Timer::Revocation(id, member) => {
+                    self.consumer_member_timed_out(now, &id, &member, cluster, out);
+                }
+                Timer::Session(id, member) if self.consumer_group(&id).is_some() => {
+                    self.consumer_member_timed_out(now, &id, &member, cluster, out);
+                }
                 Timer::Session(id, member) => {
                     self.turn(now, &id, out, |turn| turn.session_ended(&member));
                 }

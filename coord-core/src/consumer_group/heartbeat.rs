@@ -19,6 +19,9 @@ impl GroupCoordinator {
         request: &HeartbeatRequest,
         out: &mut Outbox<ClassicReply>,
     ) -> ErrorCode {
+        if self.consumer_group(&request.group_id).is_some() {
+            return self.heartbeat_consumer_group(now, request);
+        }
         match self.check_heartbeat(request) {
             Err(code) => code,
             Ok(code) => {

@@ -46,6 +46,23 @@ impl GroupCoordinator {
         client: &Client,
         out: &mut Outbox<ClassicReply>,
     ) {
+        if let Some(group) = self.consumer_group(&request.group_id) {
+            let occupied = !group.is_empty();
+            let checked = match self.check_join(request, client) {
+                Ok(()) if !occupied && !request.member_id.is_empty() => {
+                    Err(ErrorCode::UNKNOWN_MEMBER_ID)
+                }
+                checked => checked.map_err(|(code, _)| code),
+            };
+            if let Err(code) = checked {
+                return out.reply(ticket, refusal(code, request.member_id.clone()));
+            }
+            if occupied {
+                let reply = self.join_consumer_group(ctx, version, request, client, out);
+                return out.reply(ticket, ClassicReply::Join(reply));
+            }
+            self.become_classic_group(ctx.now, &request.group_id, out);
+        }
         if let Err((code, member)) = self.check_join(request, client) {
             out.reply(ticket, refusal(code, member));
             if code == ErrorCode::GROUP_MAX_SIZE_REACHED && !request.member_id.is_empty() {

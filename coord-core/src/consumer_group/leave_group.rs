@@ -8,7 +8,7 @@ use ackord_proto::messages::leave_group::{MemberIdentity, MemberResponse};
 use ackord_proto::str::Str;
 
 use super::classic_group::GroupState;
-use super::coordinator::{ClassicReply, GroupCoordinator};
+use super::coordinator::{ClassicReply, GroupCoordinator, GroupCtx};
 use super::rebalance::Turn;
 use crate::outbox::Outbox;
 
@@ -20,7 +20,7 @@ impl GroupCoordinator {
     /// INVALID_GROUP_ID.
     pub fn leave_group(
         &mut self,
-        now: Now,
+        ctx: &GroupCtx<'_>,
         group: &Str,
         members: &[MemberIdentity],
         out: &mut Outbox<ClassicReply>,
@@ -28,19 +28,20 @@ impl GroupCoordinator {
         if group.is_empty() {
             return Err(ErrorCode::INVALID_GROUP_ID);
         }
+        let now = ctx.now;
         let answer = |member: &MemberIdentity, error_code| MemberResponse {
             member_id: member.member_id.clone(),
             group_instance_id: member.group_instance_id.clone(),
             error_code,
             ..MemberResponse::default()
         };
-        let left = self.turn(now, group, out, |turn| {
-            let codes: Vec<ErrorCode> = members.iter().map(|member| turn.leave(member)).collect();
-            if codes.contains(&ErrorCode::NONE) {
-                turn.members_left();
+        let left = match self.consumer_group(group) {
+            Some(_) => {
+                let cluster = ctx.cluster;
+                Some(self.leave_by_request(now, group, members, cluster, out))
             }
-            codes
-        });
+            None => self.leave_classic_group(now, group, members, out),
+        };
         let unknown = || {
             members
                 .iter()
@@ -50,6 +51,22 @@ impl GroupCoordinator {
         let codes = left.unwrap_or_else(unknown);
         let answers = members.iter().zip(codes);
         Ok(answers.map(|(member, code)| answer(member, code)).collect())
+    }
+
+    fn leave_classic_group(
+        &mut self,
+        now: Now,
+        group: &Str,
+        members: &[MemberIdentity],
+        out: &mut Outbox<ClassicReply>,
+    ) -> Option<Vec<ErrorCode>> {
+        self.turn(now, group, out, |turn| {
+            let codes: Vec<ErrorCode> = members.iter().map(|member| turn.leave(member)).collect();
+            if codes.contains(&ErrorCode::NONE) {
+                turn.members_left();
+            }
+            codes
+        })
     }
 }
 

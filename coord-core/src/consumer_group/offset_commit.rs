@@ -60,12 +60,14 @@ impl CommitRequest {
 }
 
 impl GroupCoordinator {
-    /// Commits offsets; one code for each partition, in order: NONE or OFFSET_METADATA_TOO_LARGE.
+    /// Commits offsets; one code for each partition, in order: NONE, OFFSET_METADATA_TOO_LARGE, or
+    /// STALE_MEMBER_EPOCH where the member had the partition later than in the epoch that it names.
     /// `retention_ms` is what old clients ask for; -1 leaves it to the group.
     ///
     /// # Errors
     /// What is wrong with group or member: GROUP_ID_NOT_FOUND (below v9 ILLEGAL_GENERATION),
-    /// UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS.
+    /// UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS; of a group
+    /// of the consumer protocol STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION below v9.
     pub fn commit_offsets(
         &mut self,
         now: Now,
@@ -74,7 +76,9 @@ impl GroupCoordinator {
         retention_ms: i64,
         out: &mut Outbox<ClassicReply>,
     ) -> Result<Vec<ErrorCode>, ErrorCode> {
+        let verdicts = self.verdicts(request, Some(version))?;
         match self.group(&request.group) {
+            _ if verdicts.is_some() => {}
             Some(group) => group.check_commit(request.caller(), false)?,
             None if request.generation < 0 => {}
             None if version >= KNOWS_GROUP_ID_NOT_FOUND => {
@@ -87,16 +91,32 @@ impl GroupCoordinator {
             0.. => now_ms.saturating_add(retention_ms),
             _ => -1,
         };
-        let codes = self.put_offsets(now, request, expire_ms, None, out);
+        let codes = self.put_offsets(now, request, verdicts, expire_ms, None, out);
         self.keep_alive(now, request, out);
         Ok(codes)
     }
 
-    /// Appends the offsets, in the transaction of `producer` where one is named.
+    /// What a group of the consumer protocol says to each partition; `None`: it is none.
+    pub(super) fn verdicts(
+        &self,
+        request: &CommitRequest,
+        version: Option<i16>,
+    ) -> Result<Option<Vec<ErrorCode>>, ErrorCode> {
+        let Some(group) = self.consumer_group(&request.group) else {
+            return Ok(None);
+        };
+        let right = group.check_commit(request.caller(), version)?;
+        let partitions = request.partitions.iter();
+        let verdicts = partitions.map(|own| right.check(own.topic_id, own.partition));
+        Ok(Some(verdicts.collect()))
+    }
+
+    /// Appends the offsets that the group does not refuse, in the transaction of `producer` where one is named.
     pub(super) fn put_offsets(
         &mut self,
         now: Now,
         request: &CommitRequest,
+        verdicts: Option<Vec<ErrorCode>>,
         expire_ms: i64,
         producer: Option<ProducerEpoch>,
         out: &mut Outbox<ClassicReply>,
@@ -104,8 +124,13 @@ impl GroupCoordinator {
         let now_ms = now.wall.as_millis();
         let mut codes = Vec::with_capacity(request.partitions.len());
         let mut written = Vec::with_capacity(request.partitions.len());
+        let mut verdicts = verdicts.unwrap_or_default().into_iter();
         for partition in &request.partitions {
-            let (code, record) = self.offset_record(request, partition, now_ms, expire_ms);
+            let verdict = verdicts.next().unwrap_or(ErrorCode::NONE);
+            let (code, record) = match verdict {
+                ErrorCode::NONE => self.offset_record(request, partition, now_ms, expire_ms),
+                refused => (refused, None),
+            };
             codes.push(code);
             written.extend(record);
         }

@@ -7,6 +7,7 @@ use ackord_proto::str::Str;
 
 use super::classic_group::GroupState;
 use super::coordinator::{ClassicReply, Group, GroupCoordinator, Timer};
+use super::modern;
 use super::offsets::get;
 use super::records::{self, OffsetKey};
 use super::subscription::CONSUMER;
@@ -27,13 +28,16 @@ impl GroupCoordinator {
         let found = self.groups.get(group);
         let found = found.ok_or(ErrorCode::GROUP_ID_NOT_FOUND)?;
         let classic = &found.classic;
-        if classic.state() != GroupState::Empty && classic.protocol_type() != CONSUMER {
+        if found.consumer.is_none()
+            && classic.state() != GroupState::Empty
+            && classic.protocol_type() != CONSUMER
+        {
             return Err(ErrorCode::NON_EMPTY_GROUP);
         }
         let mut codes = Vec::with_capacity(partitions.len());
         let mut deleted = Vec::new();
         for (topic, partition) in partitions {
-            if classic.subscribes(topic) {
+            if found.subscribes(topic) {
                 codes.push(ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC);
                 continue;
             }
@@ -56,11 +60,11 @@ impl GroupCoordinator {
         out: &mut Outbox<ClassicReply>,
     ) -> Result<(), ErrorCode> {
         let group = self.groups.get(id).ok_or(ErrorCode::GROUP_ID_NOT_FOUND)?;
-        if group.classic.state() != GroupState::Empty {
+        if group.has_members() {
             return Err(ErrorCode::NON_EMPTY_GROUP);
         }
         let mut tombstones = group.offset_tombstones(id, |_| true);
-        tombstones.extend(records::group_tombstone(id));
+        tombstones.extend(group.group_tombstones(id));
         self.append(tombstones, None, out);
         self.drop_group(id);
         Ok(())
@@ -92,6 +96,36 @@ impl GroupCoordinator {
 }
 
 impl Group {
+    /// Whether a member subscribes to the topic, as far as it can be told.
+    pub(super) fn subscribes(&self, topic: &str) -> bool {
+        match &self.consumer {
+            Some(group) => group.subscribes(topic),
+            None => self.classic.subscribes(topic),
+        }
+    }
+
+    /// Whether anybody is in it.
+    pub(super) fn has_members(&self) -> bool {
+        match &self.consumer {
+            Some(group) => !group.is_empty(),
+            None => self.classic.state() != GroupState::Empty,
+        }
+    }
+
+    /// What deletes the group, offsets aside.
+    pub(super) fn group_tombstones(&self, id: &Str) -> Vec<StateRecord> {
+        match &self.consumer {
+            Some(group) => {
+                let records = group.tombstones();
+                let records = records.iter();
+                records
+                    .filter_map(|record| modern::encode(id, record))
+                    .collect()
+            }
+            None => records::group_tombstone(id).into_iter().collect(),
+        }
+    }
+
     fn has_offset(&self, topic: &str, partition: i32) -> bool {
         get(&self.offsets.committed, topic, partition).is_some()
             || self.offsets.is_pending(topic, partition)

@@ -27,6 +27,20 @@ pub struct FetchedOffset {
 }
 
 impl GroupCoordinator {
+    /// Whether a member of a group of the consumer protocol may fetch; others always may.
+    ///
+    /// # Errors
+    /// UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH.
+    pub fn check_fetch(
+        &self,
+        group: &str,
+        member: Option<&Str>,
+        epoch: i32,
+    ) -> Result<(), ErrorCode> {
+        let group = self.consumer_group(group);
+        group.map_or(Ok(()), |group| group.check_fetch(member, epoch))
+    }
+
     /// Committed offsets by topic, in the order in which they are asked for. A group that does not
     /// exist has none. With `require_stable` a partition whose offset a transaction may change is
     /// answered with UNSTABLE_OFFSET_COMMIT (KIP-447).

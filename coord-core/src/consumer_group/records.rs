@@ -11,6 +11,7 @@ use ackord_proto::coordinator_records::{
 use ackord_proto::message::DecodeError;
 use ackord_proto::str::Str;
 
+use super::modern::{self, ConsumerRecord};
 use super::offsets::CommittedOffset;
 use crate::outbox::StateRecord;
 
@@ -45,6 +46,8 @@ impl From<DecodeError> for CorruptGroupRecord {
 pub(super) enum GroupRecord {
     /// A group as it is now; `None`: it is deleted.
     Group(Str, Option<GroupMetadataValue>),
+    /// Something of a group of the consumer protocol.
+    Consumer(Str, ConsumerRecord),
     /// An offset; `None`: it is deleted.
     Offset(OffsetKey, Option<CommittedOffset>),
     /// An offset that waits for the transaction of a producer; in checkpoints only, since in the log
@@ -91,7 +94,10 @@ pub(super) fn decode(record: &StateRecord) -> Result<GroupRecord, CorruptGroupRe
             };
             GroupRecord::Offset(key, value.map(committed))
         }
-        _ => GroupRecord::Other,
+        other => match modern::decode(other) {
+            Some((group, record)) => GroupRecord::Consumer(group, record),
+            None => GroupRecord::Other,
+        },
     })
 }
 
@@ -170,7 +176,11 @@ fn offset_value(offset: &CommittedOffset) -> (OffsetCommitValue, i16) {
     (value, version)
 }
 
-fn record<K: RecordKey, V: RecordValue>(key: &K, value: Option<(&V, i16)>) -> Option<StateRecord> {
+/// `None` where it cannot be written: a string of the key is too long.
+pub(super) fn record<K: RecordKey, V: RecordValue>(
+    key: &K,
+    value: Option<(&V, i16)>,
+) -> Option<StateRecord> {
     Some(StateRecord {
         key: encode_key(key).ok()?,
         value: match value {

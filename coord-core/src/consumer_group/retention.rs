@@ -9,7 +9,6 @@ use super::classic_group::GroupState;
 use super::coordinator::{ClassicReply, Group, GroupCoordinator, Timer};
 use super::offset_delete::tombstone;
 use super::offsets::CommittedOffset;
-use super::records;
 use super::subscription::CONSUMER;
 use crate::outbox::{Outbox, StateRecord};
 
@@ -44,12 +43,9 @@ impl GroupCoordinator {
             let (expired, all) = group.expired(id, now_ms, self.config.retention_ms);
             tombstones.extend(expired);
             if all && group.offsets.pending.is_empty() && group.is_unused() {
-                tombstones.extend(
-                    group
-                        .stored
-                        .as_ref()
-                        .and_then(|_| records::group_tombstone(id)),
-                );
+                if group.stored.is_some() || group.consumer.is_some() {
+                    tombstones.extend(group.group_tombstones(id));
+                }
                 unused.push(id.clone());
             }
         }
@@ -63,7 +59,7 @@ impl GroupCoordinator {
 
 impl Group {
     fn is_unused(&self) -> bool {
-        self.classic.state() == GroupState::Empty && self.classic.is_deserted()
+        !self.has_members() && self.classic.is_deserted()
     }
 
     /// Tombstones of expired offsets, and whether no other offset is left.
@@ -74,7 +70,7 @@ impl Group {
         for (topic, partitions) in &self.offsets.committed {
             for (&partition, placed) in partitions {
                 let expired = since.is_some_and(|since| {
-                    !self.classic.subscribes(topic)
+                    !self.subscribes(topic)
                         && is_expired(&placed.offset, since, now_ms, retention_ms)
                         && !self.offsets.is_pending(topic, partition)
                 });
@@ -88,9 +84,13 @@ impl Group {
     }
 
     /// `None`: nothing expires. A group that only has offsets counts from each commit, an empty one
-    /// from when its last member left, a stable one drops what its members do not subscribe to.
+    /// from when its last member left, a stable one drops what its members do not subscribe to. One of
+    /// the consumer protocol counts from each commit.
     fn retention(&self) -> Option<Since> {
         let classic = &self.classic;
+        if self.consumer.is_some() {
+            return Some(Since::Commit);
+        }
         match classic.state() {
             _ if classic.protocol_type().is_empty() => Some(Since::Commit),
             GroupState::Empty => Some(Since::Moment(classic.state_since_ms)),

@@ -1,13 +1,12 @@
 //! SyncGroup (key 14).
 
-use ackord_machine::Now;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{SyncGroupRequest, SyncGroupResponse};
 use ackord_proto::str::Str;
 use bytes::Bytes;
 
 use super::classic_group::GroupState;
-use super::coordinator::{ClassicReply, GroupCoordinator};
+use super::coordinator::{ClassicReply, GroupCoordinator, GroupCtx};
 use super::member::Awaits;
 use super::rebalance::Turn;
 use super::validate::Caller;
@@ -22,12 +21,24 @@ impl GroupCoordinator {
     /// INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
     pub fn sync_group(
         &mut self,
-        now: Now,
+        ctx: &GroupCtx<'_>,
         ticket: Ticket,
         version: i16,
         request: &SyncGroupRequest,
         out: &mut Outbox<ClassicReply>,
     ) {
+        let now = ctx.now;
+        if self.consumer_group(&request.group_id).is_some() {
+            let unnamed = request.protocol_type.is_none() || request.protocol_name.is_none();
+            let reply = match version >= NAMES_PROTOCOL && unnamed {
+                true => SyncGroupResponse {
+                    error_code: ErrorCode::INCONSISTENT_GROUP_PROTOCOL,
+                    ..SyncGroupResponse::default()
+                },
+                false => self.sync_consumer_group(now, request, ctx.cluster),
+            };
+            return out.reply(ticket, ClassicReply::Sync(reply));
+        }
         if let Err(error_code) = self.check_sync(version, request) {
             let reply = SyncGroupResponse {
                 error_code,

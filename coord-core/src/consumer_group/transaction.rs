@@ -17,7 +17,7 @@ impl GroupCoordinator {
     ///
     /// # Errors
     /// What is wrong with group or member: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
-    /// ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS.
+    /// ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH.
     pub fn stage_offsets(
         &mut self,
         now: Now,
@@ -25,12 +25,14 @@ impl GroupCoordinator {
         request: &CommitRequest,
         out: &mut Outbox<ClassicReply>,
     ) -> Result<Vec<ErrorCode>, ErrorCode> {
+        let verdicts = self.verdicts(request, None)?;
         match self.group(&request.group) {
+            _ if verdicts.is_some() => {}
             Some(group) => group.check_commit(request.caller(), true)?,
             None if request.generation < 0 => {}
             None => return Err(ErrorCode::ILLEGAL_GENERATION),
         }
-        Ok(self.put_offsets(now, request, -1, Some(producer), out))
+        Ok(self.put_offsets(now, request, verdicts, -1, Some(producer), out))
     }
 
     /// Ends what a producer has waiting. The live path and replay both come here; which marker may be

@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
+use super::consumer_configs::check_consumer_config;
 use super::group_configs::OffsetReset;
 
 /// What a value has to look like. The number is the type code of DescribeConfigs.
@@ -109,6 +110,9 @@ impl ConfigDef {
         let checked = match self.name {
             "cleanup.policy" | "log.cleanup.policy" if !value.split(',').all(policy) => {
                 Err("String must be one of: compact, delete".to_string())
+            }
+            "group.consumer.assignors" | "group.consumer.migration.policy" => {
+                check_consumer_config(self.name, value)
             }
             _ => self.kind.check(value),
         };
@@ -242,6 +246,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(0, INT),
     ),
     def(
+        "group.consumer.assignors",
+        "uniform,range",
+        ConfigKind::List,
+    ),
+    def(
         "group.consumer.heartbeat.interval.ms",
         "5000",
         ConfigKind::Int(1, INT),
@@ -260,6 +269,16 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "group.consumer.max.session.timeout.ms",
         "60000",
         ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.consumer.max.size",
+        "2147483647",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.consumer.migration.policy",
+        "bidirectional",
+        ConfigKind::Text,
     ),
     def(
         "group.consumer.min.assignment.interval.ms",

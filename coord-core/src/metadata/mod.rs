@@ -3,6 +3,7 @@
 mod broker_config;
 mod cluster;
 pub mod config_def;
+mod consumer_configs;
 mod duration;
 mod group_configs;
 mod records;
@@ -12,6 +13,7 @@ mod topic_settings;
 
 pub use broker_config::BrokerConfig;
 pub use cluster::{CLUSTER_LOG, ClusterParticipants, CorruptMetadata, Metadata, Topic};
+pub use consumer_configs::{consumer_assignors, consumer_group_config};
 pub use group_configs::{
     GROUP_CONFIGS, OffsetReset, check_group_config, documentation, inherited_name,
 };

@@ -14,7 +14,9 @@ use super::super::Broker;
 use crate::metadata::BrokerConfig;
 
 /// A feature: name, lowest and highest supported level, finalized level.
-const FEATURES: [(&str, i16, i16, i16); 3] = [
+const FEATURES: [(&str, i16, i16, i16); 4] = [
+    // 1: groups of the consumer protocol (KIP-848).
+    ("group.version", 0, 1, 1),
     // Clients do not look at it; tools print it. 30 is 4.3-IV0.
     ("metadata.version", 7, 30, 30),
     ("share.version", 0, 2, 2),
@@ -23,7 +25,7 @@ const FEATURES: [(&str, i16, i16, i16); 3] = [
 ];
 
 /// The APIs that have a handler, by key: these are announced, all others are refused.
-const SERVED: [ApiKey; 50] = [
+const SERVED: [ApiKey; 52] = [
     ApiKey::Produce,
     ApiKey::Fetch,
     ApiKey::ListOffsets,
@@ -58,6 +60,8 @@ const SERVED: [ApiKey; 50] = [
     ApiKey::ListTransactions,
     ApiKey::ListConfigResources,
     ApiKey::DescribeTopicPartitions,
+    ApiKey::ConsumerGroupHeartbeat,
+    ApiKey::ConsumerGroupDescribe,
     ApiKey::ShareGroupHeartbeat,
     ApiKey::ShareGroupDescribe,
     ApiKey::ShareFetch,
@@ -235,9 +239,14 @@ mod tests {
         assert_eq!(names(3), ["metadata.version"]);
         assert_eq!(
             names(4),
-            ["metadata.version", "share.version", "transaction.version"]
+            [
+                "group.version",
+                "metadata.version",
+                "share.version",
+                "transaction.version"
+            ]
         );
         let all = everything(3, &BrokerConfig::default());
-        assert_eq!(all.finalized_features.len(), 3);
+        assert_eq!(all.finalized_features.len(), 4);
     }
 }

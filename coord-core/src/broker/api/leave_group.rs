@@ -23,7 +23,7 @@ impl Broker {
         let coordinator = self.coordinator_of_group(&request.group_id);
         let left = coordinator.and_then(|partition| {
             let left = self.with_gc(partition, |gc, ctx, out| {
-                gc.leave_group(ctx.now, &request.group_id, &members, out)
+                gc.leave_group(ctx, &request.group_id, &members, out)
             });
             let gate = self.gc_gate(partition);
             left.unwrap_or(Err(ErrorCode::COORDINATOR_NOT_AVAILABLE))

@@ -16,6 +16,8 @@ use super::metadata::operations;
 
 /// Type and protocol of a share group.
 const SHARE: &str = "share";
+/// Type and protocol of a group of the consumer protocol.
+const CONSUMER: &str = "consumer";
 /// Type of a classic group.
 const CLASSIC: &str = "classic";
 
@@ -27,7 +29,7 @@ const FIRST_WITH_NOT_FOUND: i16 = 6;
 
 /// Operations that apply to a group, where nothing is forbidden: read, delete, describe, describe
 /// configs, alter configs.
-const GROUP_OPERATIONS: i32 = operations([3, 6, 8, 10, 11]);
+pub(super) const GROUP_OPERATIONS: i32 = operations([3, 6, 8, 10, 11]);
 
 impl Broker {
     pub(in crate::broker) fn list_groups(&mut self, slot: u64, request: ListGroupsRequest) {
@@ -47,6 +49,7 @@ impl Broker {
         };
         let mut groups = self.listed_share_groups();
         groups.extend(self.listed_classic_groups());
+        groups.extend(self.listed_consumer_groups());
         groups.retain(|group| {
             wanted(&request.types_filter, &group.group_type)
                 && wanted(&request.states_filter, &group.group_state)
@@ -80,6 +83,22 @@ impl Broker {
                 protocol_type: Str::from(group.protocol_type()),
                 group_state: Str::from(format!("{}", group.state())),
                 group_type: Str::from(CLASSIC),
+                ..Default::default()
+            })
+        })
+    }
+
+    fn listed_consumer_groups(&self) -> impl Iterator<Item = ListedGroup> + '_ {
+        let coordinators = self.gcs.values();
+        coordinators.flat_map(|gc| {
+            let groups = gc
+                .groups()
+                .filter_map(|id| Some((id, gc.consumer_group(id)?)));
+            groups.map(|(id, group)| ListedGroup {
+                group_id: id.clone(),
+                protocol_type: Str::from(CONSUMER),
+                group_state: Str::from(format!("{}", group.state())),
+                group_type: Str::from(CONSUMER),
                 ..Default::default()
             })
         })
@@ -122,7 +141,10 @@ impl Broker {
     }
 
     fn not_classic(&self, id: &Str, tells: bool) -> DescribedGroup {
-        let why = match self.groups.contains_key(id) {
+        let coordinator = self.existing_coordinator(id).ok().flatten();
+        let gc = coordinator.and_then(|partition| self.gcs.get(&partition));
+        let exists = gc.is_some_and(|gc| gc.has_group(id)) || self.groups.contains_key(id);
+        let why = match exists {
             true => format!("Group {id} is not a classic group."),
             false => format!("Group {id} not found."),
         };

@@ -4,6 +4,8 @@ pub(super) mod add_offsets_to_txn;
 pub(super) mod add_partitions_to_txn;
 pub(super) mod add_share_acks_to_txn;
 mod api_versions;
+mod consumer_group_describe;
+mod consumer_group_heartbeat;
 mod create_partitions;
 mod create_topics;
 mod delete_groups;
@@ -181,6 +183,10 @@ impl Broker {
                 self.alter_share_group_offsets(slot, request);
             }
             Request::ApiVersions(request) => self.api_versions(slot, request),
+            Request::ConsumerGroupDescribe(request) => self.consumer_group_describe(slot, request),
+            Request::ConsumerGroupHeartbeat(request) => {
+                self.consumer_group_heartbeat(slot, request);
+            }
             Request::CreatePartitions(request) => self.create_partitions(slot, request),
             Request::CreateTopics(request) => self.create_topics(slot, request),
             Request::DeleteGroups(request) => self.delete_groups(slot, request),

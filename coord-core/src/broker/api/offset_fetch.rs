@@ -74,6 +74,12 @@ impl Broker {
             *gate,
             partition.and_then(|partition| self.gc_gate(partition)),
         );
+        let (member, epoch) = (group.member_id.as_ref(), group.member_epoch);
+        let checked = coordinator.map(|gc| gc.check_fetch(&response.group_id, member, epoch));
+        if let Some(Err(code)) = checked {
+            response.error_code = code;
+            return response;
+        }
         let fetch = |selection| match coordinator {
             Some(gc) => gc.fetch_offsets(&response.group_id, &selection, require_stable),
             None => nothing(selection),

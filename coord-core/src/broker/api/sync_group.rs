@@ -22,7 +22,7 @@ impl Broker {
         self.gathers.insert(slot, Gather::SyncGroup(partition));
         let ticket = Ticket { slot, part: 0 };
         self.with_gc(partition, |gc, ctx, out| {
-            gc.sync_group(ctx.now, ticket, version, &request, out);
+            gc.sync_group(ctx, ticket, version, &request, out);
         });
     }
 }

@@ -5,17 +5,55 @@ use ackord_proto::messages::JoinGroupRequest;
 use ackord_proto::messages::join_group::JoinGroupRequestProtocol;
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
+mod consumer_protocol;
+mod migration;
+
 use super::*;
+use crate::group::TopicInfo;
 use crate::outbox::{Outbox, Output, ProducerEpoch, StateRecord, Ticket};
 
 const LOG: LogId = LogId {
     topic: Uuid([1; 16]),
     partition: 0,
 };
+
+/// A cluster for tests: topics by name.
+#[derive(Clone, Debug, Default)]
+struct World {
+    topics: BTreeMap<Str, TopicInfo>,
+    version: u64,
+    config: ConsumerGroupConfig,
+}
+
+impl ClusterView for World {
+    fn consumer_group(&self, _: &str) -> ConsumerGroupConfig {
+        self.config.clone()
+    }
+
+    fn topic(&self, name: &str) -> Option<TopicInfo> {
+        self.topics.get(name).copied()
+    }
+
+    fn topic_name(&self, id: Uuid) -> Option<Str> {
+        let mut topics = self.topics.iter();
+        topics
+            .find(|(_, info)| info.id == id)
+            .map(|(name, _)| name.clone())
+    }
+
+    fn topic_names(&self) -> Vec<Str> {
+        self.topics.keys().cloned().collect()
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+}
 
 /// What a log holds: records with their producer, or the end of a transaction.
 enum Logged {
@@ -62,6 +100,18 @@ impl Bench {
         }
     }
 
+    fn time_is_up(&mut self, cluster: &World) {
+        let mut chance = self.chance.clone();
+        self.run(|gc, now, out| {
+            let ctx = GroupCtx {
+                now,
+                chance: &mut chance,
+                cluster,
+            };
+            gc.handle_timeout(&ctx, out);
+        });
+    }
+
     fn end(&mut self, producer: i64, commit: bool) {
         self.gc.complete_transaction(producer, commit);
         self.log.push(Logged::Marker(producer, commit));
@@ -85,7 +135,11 @@ impl Bench {
                 }
             }
         }
-        copy.recovered(self.now);
+        copy.recovered(&GroupCtx {
+            now: self.now,
+            chance: &mut self.chance.clone(),
+            cluster: &World::default(),
+        });
         copy
     }
 
@@ -129,6 +183,7 @@ impl Bench {
                     let mut ctx = GroupCtx {
                         now,
                         chance: &mut chance,
+                        cluster: &World::default(),
                     };
                     let ticket = Ticket { slot: 1, part: 0 };
                     let client = Client::default();
@@ -138,7 +193,7 @@ impl Bench {
             _ => {
                 self.now.mono = self.now.mono.plus_millis(500);
                 self.now.wall = WallTime::from_millis(self.now.wall.as_millis() + 500);
-                self.run(|gc, now, out| gc.handle_timeout(now, out));
+                self.time_is_up(&World::default());
             }
         }
     }

@@ -57,7 +57,7 @@ fn every_api_is_announced_with_its_versions() {
         (level("transaction.version"), level("share.version")),
         (Some(2), Some(2))
     );
-    assert_eq!(level("group.version"), None);
+    assert_eq!(level("group.version"), Some(1));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::consumer_groups::ConsumerVerb;
 use crate::core_arm::CoreArm;
 use crate::memory_store::Plan;
 use crate::offset_acks::OffsetAcks;
-use crate::script::{AckSpans, Expected, GroupAdmin, Script, Step, StorageStep, TopicPartition, Verb};
+use crate::script::{AckSpans, Expected, GroupAdmin, Script, Step, TopicPartition, Verb};
 use crate::steps::{DEAD_LETTER_TOPIC, Session};
 
 /// How often a client asks for the end of its transaction again.

@@ -155,6 +155,7 @@ impl GroupAdmin {
             | GroupAdmin::DeleteGroups(_)
             | GroupAdmin::DeleteOffsets { .. } => true,
             GroupAdmin::DescribeClassic(_)
+            | GroupAdmin::DescribeConsumer(_)
             | GroupAdmin::DescribeGroups(_)
             | GroupAdmin::DescribeOffsets { .. }
             | GroupAdmin::ListGroups { .. } => false,
@@ -166,6 +167,8 @@ impl GroupAdmin {
 fn coordinator_keys(request: &Request) -> Vec<(i8, Str)> {
     let keys = match request {
         Request::ShareGroupHeartbeat(own) => vec![(GROUP, own.group_id.clone())],
+        Request::ConsumerGroupHeartbeat(own) => vec![(GROUP, own.group_id.clone())],
+        Request::ConsumerGroupDescribe(own) => of_groups(own.group_ids.iter()),
         Request::ShareGroupDescribe(own) => of_groups(own.group_ids.iter()),
         Request::DescribeGroups(own) => of_groups(own.groups.iter()),
         Request::DeleteGroups(own) => of_groups(own.groups_names.iter()),

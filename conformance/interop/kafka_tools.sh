@@ -169,7 +169,7 @@ check_transactions() {
     check transactions/left-open "" leave_open tool-open
     check transactions/describe-open "tool-open Ongoing 60000 txns-0" describe_transaction tool-open
     check transactions/force-terminate "" \
-        tool kafka-transactions forceTerminateTransaction --transactional-id tool-open
+        tool kafka-transactions forceTerminateTransaction --transactionalId tool-open
     check transactions/list-terminated "tool-open Empty" list_transaction tool-open
     check topics/delete-txns "" tool kafka-topics --delete --topic txns
 }

@@ -28,7 +28,7 @@ struct World {
 impl World {
     /// A producer whose next epoch is the one before `epoch`, and a topic of a few records.
     fn with_epoch(epoch: i16) -> Self {
-        let mut test = TestBroker::new(&[]);
+        let mut test = TestBroker::new(&[("transaction.two.phase.commit.enable", "true")]);
         let topic = test.create_topic("t", 1);
         let mut world = World {
             test,
@@ -63,6 +63,25 @@ impl World {
         };
         assert_eq!(response.error_code, ErrorCode::NONE);
         self.producer = (response.producer_id, response.producer_epoch);
+    }
+
+    /// InitProducerId of a participant of two-phase commit; the pair of the transaction that was kept.
+    fn init_two_phase(&mut self, keep_prepared_txn: bool) -> (i64, i16) {
+        let request = InitProducerIdRequest {
+            transactional_id: Some(Str::from("txn")),
+            producer_id: -1,
+            producer_epoch: -1,
+            enable_2pc: true,
+            keep_prepared_txn,
+            ..Default::default()
+        };
+        let response = ask!(self.test, InitProducerId, 6, request);
+        assert_eq!(response.error_code, ErrorCode::NONE);
+        self.producer = (response.producer_id, response.producer_epoch);
+        (
+            response.ongoing_txn_producer_id,
+            response.ongoing_txn_producer_epoch,
+        )
     }
 
     fn join(&mut self, member: &str) {
@@ -232,5 +251,34 @@ fn what_is_pending_at_the_last_epoch_outlives_a_restart_and_is_released_by_whoev
             world.restart();
             assert!(world.fetch().iter().all(|(offset, _)| *offset != 0));
         }
+    }
+}
+
+/// Its client gets another producer id; what it stages belongs to the transaction all the same.
+#[test]
+fn a_prepared_transaction_is_kept_over_the_last_epoch() {
+    for epoch in [LAST - 1, LAST] {
+        let mut world = World::with_epoch(epoch - 1);
+        assert_eq!(world.init_two_phase(false), (-1, -1));
+        let own = world.producer;
+        assert_eq!(own.1, epoch);
+        assert_eq!(world.fetch().len(), 8);
+        assert_eq!(world.stage(0), ErrorCode::NONE);
+        while world.producer.0 == own.0 {
+            assert_eq!(world.init_two_phase(true), own);
+        }
+        assert_eq!(world.producer.1, 0, "a new producer id");
+        world.restart();
+        assert!(world.fetch().iter().all(|(offset, _)| *offset != 0));
+        // The same once more, and another.
+        assert_eq!(world.stage(0), ErrorCode::NONE);
+        assert_eq!(world.stage(1), ErrorCode::NONE);
+        world.end(true);
+        world.restart();
+        let left: Vec<i64> = world.fetch().iter().map(|(offset, _)| *offset).collect();
+        assert_eq!(left, [2, 3, 4, 5, 6, 7]);
+        assert_eq!(world.stage(2), ErrorCode::NONE);
+        world.end(false);
+        assert_eq!(world.fetch().first().map(|(offset, _)| *offset), Some(2));
     }
 }

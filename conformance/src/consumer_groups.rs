@@ -493,13 +493,7 @@ impl Clients {
                 })
             }
             Response::SyncGroup(response) => Codes::top(response.error_code),
-            Response::TxnOffsetCommit(response) => self.named(None, &response.topics, |topic| {
-                let parts = topic.partitions.iter();
-                (
-                    &topic.name,
-                    parts.map(|p| (p.partition_index, p.error_code)).collect(),
-                )
-            }),
+            Response::TxnOffsetCommit(response) => self.offset_codes(response),
             _ => Codes::default(),
         }
     }

@@ -17,6 +17,7 @@ use crate::consumer_groups::ConsumerVerb;
 use crate::core_arm::CoreArm;
 use crate::dead_letter;
 use crate::memory_store::Plan;
+use crate::offset_acks::OffsetAcks;
 use crate::script::{
     AckSpans, Expected, GroupAdmin, Script, Step, StorageStep, TopicPartition, Verb,
 };
@@ -327,6 +328,7 @@ impl Account {
             Verb::Ack(acks) => self.note_plain(client, acks),
             Verb::Fetch { acks, .. } => self.note_plain(client, acks),
             Verb::Send { .. }
+            | Verb::OffsetAcks(_)
             | Verb::Stage { .. }
             | Verb::AddShareAcks { .. }
             | Verb::AddPartitions { .. } => {}
@@ -355,7 +357,7 @@ impl Account {
                 let own = own.map(|(own, offset)| ((group.clone(), own.clone()), *offset));
                 transaction.offsets.extend(own);
             }
-            Verb::Stage { group, acks, .. } => {
+            Verb::OffsetAcks(OffsetAcks { group, acks, .. }) | Verb::Stage { group, acks, .. } => {
                 self.settled.extend(settled_by(group, acks));
                 for (partition, spans) in acks {
                     if codes.is_some_and(|codes| took(codes, partition)) {

@@ -27,6 +27,7 @@ mod grammar;
 mod group_admin;
 mod log_reader;
 pub mod memory_store;
+mod offset_acks;
 mod requests;
 pub mod run;
 pub mod script;

@@ -55,6 +55,7 @@ impl Clients {
             }
             Verb::GroupAdmin(verb) => Ok(self.group_admin(verb)),
             Verb::TxnAdmin(verb) => Ok(self.txn_admin(verb)),
+            Verb::OffsetAcks(verb) => Ok(self.offset_acks(client, verb)),
             Verb::Read {
                 partitions,
                 max_wait_ms,

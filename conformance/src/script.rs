@@ -8,6 +8,7 @@ use ackord_proto::error_code::ErrorCode;
 use crate::consumer_groups::ConsumerVerb;
 use crate::grammar;
 use crate::txn_admin::TxnAdmin;
+use crate::offset_acks::OffsetAcks;
 
 /// Names with values.
 pub type Pairs = Vec<(String, String)>;
@@ -402,6 +403,8 @@ pub enum Verb {
         /// Whose transaction.
         identity: Identity,
     },
+    /// TxnOffsetCommit that acknowledges records of a share group.
+    OffsetAcks(OffsetAcks),
     /// WriteShareGroupState.
     WriteState {
         /// Share group.

@@ -3,6 +3,7 @@
 use crate::consumer_groups;
 use crate::grammar::{Words, number, range, topic_partition};
 use crate::group_admin;
+use crate::offset_acks::offset_acks;
 use crate::script::{
     AckSpan, AckSpans, EpochOption, Identity, RecordOptions, StageOptions, TopicPartition,
     TwoPhase, Verb,
@@ -22,7 +23,7 @@ impl<'a> Options<'a> {
         self.take(name).map(number).transpose()
     }
 
-    fn epoch(&mut self, name: &str) -> Result<Option<EpochOption>, String> {
+    pub(crate) fn epoch(&mut self, name: &str) -> Result<Option<EpochOption>, String> {
         let Some(text) = self.take(name) else {
             return Ok(None);
         };
@@ -52,8 +53,9 @@ impl<'a> Options<'a> {
 }
 
 /// Words that are options without a value.
-const FLAGS: [&str; 12] = [
-    "v0", "v1", "v2", "v3", "v4", "v11", "2pc", "draft", "exact", "keep", "simple", "stable",
+const FLAGS: [&str; 14] = [
+    "v0", "v1", "v2", "v3", "v4", "v5", "v11", "2pc", "draft", "exact", "keep", "member", "simple",
+    "stable",
 ];
 
 /// Reads the words behind the name of a client.
@@ -139,6 +141,7 @@ fn producer_verb(
             identity: options.identity()?,
         },
         "stage" => stage(words, options)?,
+        "txn-acks" => Verb::OffsetAcks(offset_acks(words, options)?),
         "write-markers" => Verb::WriteMarkers {
             producer: words.name("a client with a producer")?,
             partition: words.partition()?,
@@ -291,7 +294,7 @@ fn partitions(words: &mut Words<'_>) -> Result<Vec<TopicPartition>, String> {
 }
 
 /// `orders-0 0-4 accept 5-6 reject orders-1 0 gap/accept`
-fn ack_spans(words: &mut Words<'_>) -> Result<AckSpans, String> {
+pub(crate) fn ack_spans(words: &mut Words<'_>) -> Result<AckSpans, String> {
     let mut acks: AckSpans = Vec::new();
     while let Some(word) = words.peek() {
         if !word.starts_with(|c: char| c.is_ascii_digit()) {

@@ -8,6 +8,7 @@ use ackord_machine::{LogId, Now};
 use ackord_share_partition::{RecordEvent, SharePartition};
 
 use super::Broker;
+use super::ack_refusals::RefusalKind;
 use super::counters::{COUNTED, DURATIONS};
 use crate::metadata::{SHARE_STATE_TOPIC, Topic};
 use crate::metrics::{MetricFamily, MetricKind};
@@ -309,6 +310,16 @@ impl Broker {
             let count = saturated(self.counters.counted(counted));
             families.push(MetricFamily::new(Counter, name, help).single(count));
         }
+        let mut refused = MetricFamily::new(
+            Counter,
+            "ackord_share_offset_acks_refused_total",
+            "TxnOffsetCommit requests whose acknowledgements were refused, whole or in part, by reason.",
+        );
+        for kind in RefusalKind::ALL {
+            let labels = vec![("reason", kind.label().to_string())];
+            refused.push(labels, saturated(self.ack_refusals.count(kind)));
+        }
+        families.push(refused);
         families
     }
 }

@@ -5,11 +5,13 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{EndTxnResponse, InitProducerIdResponse, TxnShareAcknowledgeRequest};
 
 use super::Broker;
+use super::api::add_offsets_to_txn::AddedOffsets;
 use super::api::add_partitions_to_txn::AddPartitionsGather;
 use super::api::add_share_acks_to_txn::AddShareAcksGather;
 use super::api::produce::ProduceGather;
 use super::api::share_acknowledge::ShareAcknowledgeGather;
 use super::api::share_fetch::ShareFetchAcks;
+use super::api::txn_offset_acks::AcksGather;
 use super::api::txn_offset_commit::TxnOffsetGather;
 use super::api::txn_share_acknowledge::StageGather;
 use super::journal::later;
@@ -22,7 +24,7 @@ use crate::txn::TxnReply;
 /// What the parts are put together into.
 #[derive(Debug)]
 pub(super) enum Gather {
-    AddOffsets,
+    AddOffsets(AddedOffsets),
     AddPartitions(AddPartitionsGather),
     AddShareAcks(AddShareAcksGather),
     EndTxn,
@@ -30,6 +32,7 @@ pub(super) enum Gather {
     InitProducerId,
     /// With the partition of its group coordinator.
     JoinGroup(i32),
+    OffsetAcks(AcksGather),
     Produce(ProduceGather),
     ShareAcknowledge(ShareAcknowledgeGather),
     ShareFetch(ShareFetchAcks),
@@ -88,11 +91,12 @@ impl Gather {
     fn missing(&mut self) -> Option<&mut Missing> {
         match self {
             Gather::AddPartitions(gather) => Some(gather.missing()),
+            Gather::OffsetAcks(gather) => Some(gather.missing()),
             Gather::Produce(gather) => Some(gather.missing()),
             Gather::ShareAcknowledge(gather) => Some(gather.missing()),
             Gather::ShareFetch(acks) => Some(acks.missing()),
             Gather::Stage(gather) => Some(gather.missing()),
-            Gather::AddOffsets
+            Gather::AddOffsets(_)
             | Gather::AddShareAcks(_)
             | Gather::EndTxn
             | Gather::Heartbeat
@@ -122,7 +126,7 @@ impl Broker {
         let code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
         for (slot, gather) in core::mem::take(&mut self.gathers) {
             match gather {
-                Gather::AddOffsets => self.offsets_added(slot, code, None),
+                Gather::AddOffsets(_) => self.offsets_added(slot, code, None),
                 Gather::AddPartitions(mut gather) => {
                     let missing = *gather.missing();
                     self.respond_whole(slot, gather.into_response(), missing);
@@ -144,6 +148,7 @@ impl Broker {
                     };
                     self.respond(slot, response, None);
                 }
+                Gather::OffsetAcks(gather) => self.abandon_acks(slot, gather),
                 Gather::Produce(gather) => self.abandon_produce(slot, gather),
                 Gather::Stage(gather) => self.abandon_stage(slot, gather),
                 Gather::StageDraft(request) => self.draft_registered(slot, request, code),
@@ -217,7 +222,11 @@ impl Broker {
                     self.gathers.insert(slot, Gather::AddPartitions(gather));
                 }
             }
-            Some(Gather::AddOffsets) => self.offsets_added(slot, error, gate),
+            Some(Gather::AddOffsets(added)) => {
+                self.note_added_offsets(&added, error);
+                self.offsets_added(slot, error, gate);
+            }
+            Some(Gather::OffsetAcks(gather)) => self.acks_registered(slot, gather, error, gate),
             Some(Gather::AddShareAcks(gather)) => {
                 self.respond(slot, gather.into_response(error), gate);
             }
@@ -250,9 +259,16 @@ impl Broker {
     }
 
     pub(super) fn share_reply(&mut self, ticket: Ticket, reply: ShareReply, gate: Option<OpId>) {
-        if let Some(Gather::Stage(mut gather)) = self.gathers.remove(&ticket.slot) {
-            gather.arrived(ticket.part, reply, gate);
-            self.stage_progress(ticket.slot, gather);
+        match self.gathers.remove(&ticket.slot) {
+            Some(Gather::Stage(mut gather)) => {
+                gather.arrived(ticket.part, reply, gate);
+                self.stage_progress(ticket.slot, gather);
+            }
+            Some(Gather::OffsetAcks(mut gather)) => {
+                gather.arrived(ticket.part, reply, gate);
+                self.acks_progress(ticket.slot, gather);
+            }
+            _ => {}
         }
     }
 }

@@ -4,6 +4,7 @@
 //! until none is left, it puts all appends of the step together, and it queues what the embedder has
 //! to do. [`Broker::poll_effect`] only pops.
 
+mod ack_refusals;
 mod api;
 mod connections;
 mod consumer_groups;
@@ -50,6 +51,7 @@ use crate::log::PartitionLog;
 use crate::metadata::{BrokerConfig, Metadata, ShareGroupSettings};
 use crate::share::ShareCoordinator;
 use crate::txn::TxnCoordinator;
+use ack_refusals::AckRefusals;
 use connections::{Connections, Waits};
 use counters::Counters;
 use dead_letters::DeadLetters;
@@ -61,6 +63,8 @@ use recovery::Recovery;
 use share_sessions::ShareSessions;
 use timing::TimerKey;
 use waits::WaitTable;
+
+pub use ack_refusals::AckRefusal;
 
 /// Groups whose settings are kept at hand.
 const KEPT_SETTINGS: usize = 10_000;
@@ -133,6 +137,8 @@ pub struct Broker {
     /// Logs whose contents are unknown after a failed append, until they are read back.
     frozen: BTreeSet<LogId>,
     counters: Counters,
+    /// Acknowledgements by TxnOffsetCommit that were refused.
+    ack_refusals: AckRefusals,
 }
 
 impl Broker {
@@ -178,6 +184,7 @@ impl Broker {
             settings: BTreeMap::new(),
             frozen: BTreeSet::new(),
             counters: Counters::default(),
+            ack_refusals: AckRefusals::default(),
         };
         broker.begin_recovery();
         broker

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use ackord_machine::{Body, Deadline, DeadlineReason, Envelope, LogId, Now, Role, Timers};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
-use ackord_share_partition::{AckRange, Change, Config, SharePartition, Span};
+use ackord_share_partition::{AckError, AckRange, Change, Config, SharePartition, Span};
 
 use crate::group::state_partition_for;
 use crate::metadata::ShareGroupSettings;
@@ -126,19 +126,15 @@ impl Leader {
         ranges: &[AckRange],
         out: &mut Outbox<LeaderReply>,
     ) -> bool {
-        let Some(partition) = self.shares.get_mut(group).and_then(Share::ready_mut) else {
-            let message = "no record of this partition is acquired by the member";
-            let code = ErrorCode::INVALID_RECORD_STATE;
+        let ready = self.shares.get_mut(group).and_then(Share::ready_with_holes);
+        let Some((partition, holes)) = ready else {
             out.reply(
                 ticket,
-                LeaderReply::Acknowledged {
-                    code,
-                    message: Some(Str::from(message)),
-                },
+                persist::acknowledged(not_acquired(ctx.settings, ranges)),
             );
             return false;
         };
-        match partition.acknowledge(ctx.now.mono, member, ranges) {
+        match partition.acknowledge_with_holes(ctx.now.mono, member, ranges, holes) {
             Ok(change) => self.store(ctx, group, change, Some(ticket), out),
             Err(error) => {
                 let message = Some(Str::from(error.message));
@@ -182,6 +178,13 @@ impl Leader {
         };
         let change = partition.expire(ctx.now.mono);
         self.store(ctx, group, change, None, out)
+    }
+
+    /// Notes offsets that were acquired although the log has a marker there and no record.
+    pub fn note_holes(&mut self, group: &str, holes: &[Span]) {
+        if let Some(share) = self.shares.get_mut(group) {
+            share.note_holes(holes);
+        }
     }
 
     /// Ends the delivery of records that hold aborted data.
@@ -361,4 +364,18 @@ impl Leader {
         out.send(envelope);
         available
     }
+}
+
+/// The answer to acknowledgements in a share partition that nobody has used since it was read. In
+/// transactional mode a member may release what it does not hold.
+fn not_acquired(settings: &ShareGroupSettings, ranges: &[AckRange]) -> Option<AckError> {
+    const RELEASE: i8 = 2;
+    let mut types = ranges.iter().flat_map(|range| &range.types);
+    if settings.transactional && types.all(|kind| *kind == RELEASE) {
+        return None;
+    }
+    Some(AckError {
+        code: ErrorCode::INVALID_RECORD_STATE,
+        message: "no record of this partition is acquired by the member",
+    })
 }

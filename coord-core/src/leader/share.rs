@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ackord_machine::{Envelope, MonoTime, ResolveShareAcks};
 use ackord_proto::error_code::ErrorCode;
-use ackord_share_partition::SharePartition;
+use ackord_share_partition::{SharePartition, Span};
 
 /// What a fetch finds.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) struct Share {
     pub(super) stages: Vec<Envelope>,
     /// Ends of transactions that came while the state was read.
     pub(super) resolves: Vec<ResolveShareAcks>,
+    /// Delivered offsets at which the log has no record but a marker, ascending.
+    holes: Vec<Span>,
 }
 
 #[derive(Clone, Debug)]
@@ -47,6 +49,26 @@ impl Share {
             phase,
             stages: Vec::new(),
             resolves: Vec::new(),
+            holes: Vec::new(),
+        }
+    }
+
+    /// Notes where the log has no record; what the start offset has passed is forgotten.
+    pub(super) fn note_holes(&mut self, found: &[Span]) {
+        let start = self.ready().map_or(0, SharePartition::start_offset);
+        self.holes.retain(|hole| hole.last >= start);
+        for hole in found {
+            if let Err(place) = self.holes.binary_search(hole) {
+                self.holes.insert(place, *hole);
+            }
+        }
+    }
+
+    /// The share partition, if it is loaded, with the known holes of its log.
+    pub(super) fn ready_with_holes(&mut self) -> Option<(&mut SharePartition, &[Span])> {
+        match &mut self.phase {
+            Phase::Ready { partition, .. } => Some((partition, &self.holes)),
+            Phase::Failed(_) | Phase::Reading { .. } => None,
         }
     }
 

@@ -33,6 +33,11 @@ pub const GROUP_CONFIGS: &[ConfigDef] = &[
     ),
     def("errors.deadletterqueue.topic.name", "", ConfigKind::Text),
     def(
+        "share.acknowledgement.mode",
+        "implicit",
+        ConfigKind::OneOf(ACKNOWLEDGEMENT_MODES),
+    ),
+    def(
         "share.assignment.interval.ms",
         "1000",
         ConfigKind::Int(0, INT),
@@ -92,6 +97,12 @@ pub const GROUP_CONFIGS: &[ConfigDef] = &[
 
 const ISOLATION: &[&str] = &["read_committed", "read_uncommitted"];
 
+/// How a group acknowledges (KIP-1289). The first two differ in the client only.
+const ACKNOWLEDGEMENT_MODES: &[&str] = &["implicit", "explicit", TRANSACTIONAL];
+
+/// The value of `share.acknowledgement.mode` with which only transactions acknowledge.
+pub const TRANSACTIONAL: &str = "transactional";
+
 /// What each is for, as DescribeConfigs tells it on request.
 const DOCUMENTATION: &[(&str, &str)] = &[
     (
@@ -113,6 +124,10 @@ const DOCUMENTATION: &[(&str, &str)] = &[
     (
         "errors.deadletterqueue.topic.name",
         "Topic that takes the records a share group gave up. Empty: there is none.",
+    ),
+    (
+        "share.acknowledgement.mode",
+        "transactional: records are acknowledged in transactions only. implicit, explicit: as each consumer does it.",
     ),
     (
         "share.assignment.interval.ms",
@@ -189,9 +204,10 @@ pub fn documentation(name: &str) -> &'static str {
 /// The broker's configuration that a group's falls back to; the name itself where there is none.
 pub fn inherited_name(name: &str) -> String {
     match name {
-        "share.auto.offset.reset" | "share.isolation.level" | "share.renew.acknowledge.enable" => {
-            name.to_string()
-        }
+        "share.acknowledgement.mode"
+        | "share.auto.offset.reset"
+        | "share.isolation.level"
+        | "share.renew.acknowledge.enable" => name.to_string(),
         "streams.assignor.name" => "group.streams.assignors".to_string(),
         _ if name.starts_with("errors.") => name.to_string(),
         _ => format!("group.{name}"),

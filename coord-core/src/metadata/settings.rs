@@ -7,7 +7,7 @@ use ackord_share_partition::Config;
 
 use super::broker_config::BrokerConfig;
 use super::config_def::{find, parse_boolean};
-use super::group_configs::{GROUP_CONFIGS, OffsetReset, inherited_name};
+use super::group_configs::{GROUP_CONFIGS, OffsetReset, TRANSACTIONAL, inherited_name};
 use crate::group::GroupConfig;
 
 /// What the broker allows a group to ask for.
@@ -44,6 +44,8 @@ pub struct ShareGroupSettings {
     pub renew_enabled: bool,
     /// `share.session.timeout.ms`.
     pub session_timeout_ms: i32,
+    /// `share.acknowledgement.mode=transactional`: only transactions acknowledge (KIP-1289).
+    pub transactional: bool,
 }
 
 impl ShareGroupSettings {
@@ -69,6 +71,7 @@ impl ShareGroupSettings {
             record_lock_ms: int("share.record.lock.duration.ms"),
             renew_enabled: parse_boolean(text("share.renew.acknowledge.enable")) == Some(true),
             session_timeout_ms: int("share.session.timeout.ms"),
+            transactional: text("share.acknowledgement.mode") == TRANSACTIONAL,
         }
     }
 
@@ -90,7 +93,7 @@ impl ShareGroupSettings {
             record_lock_ms: i64::from(self.record_lock_ms),
             renew_enabled: self.renew_enabled,
             dead_letters: self.dead_letters,
-            transactional: false,
+            transactional: self.transactional,
         }
     }
 }

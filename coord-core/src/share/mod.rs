@@ -1,6 +1,7 @@
 //! The share coordinator: what became of the records of share groups, as stored in
 //! `__share_group_state` (KIP-932), with acknowledgements that wait for a transaction (KIP-1289).
 
+pub mod acks_text;
 mod coordinator;
 mod delivery_ranges;
 mod each_partition;

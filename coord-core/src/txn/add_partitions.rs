@@ -25,6 +25,8 @@ const KNOWS_PRODUCER_FENCED: i16 = 2;
 pub enum AddKind {
     /// AddPartitionsToTxn or AddOffsetsToTxn: the client keeps its epoch over transactions.
     Partitions,
+    /// TxnOffsetCommit from version 5 on, which adds the partition itself (KIP-890).
+    Offsets,
     /// AddShareAcksToTxn (KIP-1289). It makes the transaction version 2: only a new epoch tells a
     /// late acknowledgement of this transaction from one of the next.
     ShareAcks,
@@ -77,10 +79,13 @@ impl TxnCoordinator {
             AddKind::Partitions if request.version < KNOWS_PRODUCER_FENCED => {
                 ErrorCode::INVALID_PRODUCER_EPOCH
             }
-            AddKind::Partitions | AddKind::ShareAcks => ErrorCode::PRODUCER_FENCED,
+            AddKind::Partitions | AddKind::Offsets | AddKind::ShareAcks => {
+                ErrorCode::PRODUCER_FENCED
+            }
         };
         let upgrade = match request.kind {
             AddKind::Partitions => Upgrade::Keep,
+            AddKind::Offsets => Upgrade::IfNew,
             AddKind::ShareAcks => Upgrade::Always,
         };
         let id = &request.transactional_id;

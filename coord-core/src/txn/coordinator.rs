@@ -13,6 +13,7 @@ use ackord_proto::str::Str;
 use super::entry::{Caller, Entry, Partitions};
 use super::log_record::{self, CorruptRecord, Stored};
 use super::markers::Ending;
+use super::offset_groups::OffsetGroups;
 use super::state::TxnState;
 use crate::outbox::{Outbox, StateRecord};
 
@@ -151,6 +152,8 @@ pub struct TxnCoordinator {
     /// Prepared transactions and who has not heard of the outcome. Not stored: made again from the
     /// entries after a replay.
     pub(super) endings: BTreeMap<Str, Ending>,
+    /// By ongoing transaction. Not stored.
+    pub(super) offset_groups: BTreeMap<Str, OffsetGroups>,
     pub(super) timers: Timers<TimerKey>,
 }
 
@@ -174,6 +177,7 @@ impl TxnCoordinator {
             entries: BTreeMap::new(),
             by_producer: BTreeMap::new(),
             endings: BTreeMap::new(),
+            offset_groups: BTreeMap::new(),
             timers: Timers::new(),
         }
     }
@@ -296,6 +300,15 @@ impl TxnCoordinator {
             Caller::Previous | Caller::Fenced => Err(ErrorCode::INVALID_PRODUCER_EPOCH),
             Caller::Stranger => Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING),
         }
+    }
+
+    /// The epoch is the one before the current one because its transaction has ended, by whomever:
+    /// nobody has asked for a new one.
+    pub fn has_ended(&self, transactional_id: &str, producer_id: i64, producer_epoch: i16) -> bool {
+        self.entries.get(transactional_id).is_some_and(|entry| {
+            entry.caller(producer_id, producer_epoch) == Caller::Previous
+                && entry.state.outcome().is_some()
+        })
     }
 
     /// The producer belongs to a transactional id of this coordinator: nobody else may end what it

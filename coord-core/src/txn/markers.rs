@@ -44,6 +44,7 @@ impl TxnCoordinator {
         let commits = prepared.state.outcome() == Some(true);
         self.store(id, prepared, out)?;
         self.timers.cancel(&TimerKey::Timeout(id.clone()));
+        self.offset_groups.remove(id);
         let decided_at = ctx.now.mono;
         if with_acks {
             out.measure(Measured::SharePrepare, decided_at);

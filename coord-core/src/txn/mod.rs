@@ -13,6 +13,7 @@
 //! | `entry` | all that is stored of one transactional id, and its successors |
 //! | `log_record` | the same as a record of `__transaction_state` |
 //! | `init_producer_id`, `add_partitions`, `end_txn` | the requests |
+//! | `offset_groups` | what a transaction of version 1 takes for share groups |
 //! | `markers` | who still has to hear of an outcome |
 //! | `timeouts` | transactions that nobody ends; start after a replay |
 
@@ -23,6 +24,7 @@ mod entry;
 mod init_producer_id;
 mod log_record;
 mod markers;
+mod offset_groups;
 mod state;
 mod timeouts;
 
@@ -34,4 +36,5 @@ pub use coordinator::{
     Participants, ProducerIds, TxnConfig, TxnCoordinator, TxnCtx, TxnDescription, TxnReply,
 };
 pub use log_record::CorruptRecord;
+pub use offset_groups::OffsetContent;
 pub use state::TxnState;

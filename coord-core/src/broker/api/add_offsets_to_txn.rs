@@ -12,6 +12,14 @@ use crate::metadata::OFFSETS_TOPIC;
 use crate::outbox::Ticket;
 use crate::txn::{AddKind, AddPartitions};
 
+/// What a request adds.
+#[derive(Debug)]
+pub(in crate::broker) struct AddedOffsets {
+    tc: i32,
+    transactional_id: Str,
+    group: Str,
+}
+
 impl Broker {
     pub(super) fn add_offsets_to_txn(&mut self, slot: u64, request: AddOffsetsToTxnRequest) {
         self.ensure_offsets_topic();
@@ -29,11 +37,27 @@ impl Broker {
             producer_epoch: request.producer_epoch,
             partitions: vec![(Str::from(OFFSETS_TOPIC), own)],
         };
-        self.gathers.insert(slot, Gather::AddOffsets);
+        let added = AddedOffsets {
+            tc,
+            transactional_id: command.transactional_id.clone(),
+            group: request.group_id,
+        };
+        self.gathers.insert(slot, Gather::AddOffsets(added));
         let ticket = Ticket { slot, part: 0 };
         self.with_tc(tc, None, |tc, ctx, out| {
             tc.add_partitions(ctx.now, ticket, command, out)
         });
+    }
+
+    /// A share group in transactional mode may have acknowledgements in a transaction that has
+    /// added it.
+    pub(in crate::broker) fn note_added_offsets(&mut self, added: &AddedOffsets, error: ErrorCode) {
+        if error == ErrorCode::NONE
+            && self.share_settings(&added.group).transactional
+            && let Some(tc) = self.tcs.get_mut(&added.tc)
+        {
+            tc.note_offset_group(&added.transactional_id, &added.group);
+        }
     }
 
     pub(in crate::broker) fn offsets_added(

@@ -1,6 +1,6 @@
 //! One file for each API; here a frame finds its handler.
 
-mod add_offsets_to_txn;
+pub(super) mod add_offsets_to_txn;
 pub(super) mod add_partitions_to_txn;
 pub(super) mod add_share_acks_to_txn;
 mod api_versions;
@@ -53,6 +53,7 @@ mod tests_produce;
 #[cfg(test)]
 mod tests_rollover;
 mod topic_creation;
+pub(super) mod txn_offset_acks;
 pub(super) mod txn_offset_commit;
 pub(super) mod txn_share_acknowledge;
 mod txn_share_acknowledge_draft;

@@ -11,7 +11,7 @@ use ackord_proto::messages::share_fetch::{
 use ackord_proto::messages::{ShareFetchRequest, ShareFetchResponse};
 use ackord_proto::records::Records;
 use ackord_proto::str::Str;
-use ackord_share_partition::{AcquireMode, Acquired, LogBatch};
+use ackord_share_partition::{AcquireMode, Acquired, LogBatch, Span};
 use bytes::Bytes;
 
 use super::super::Broker;
@@ -23,7 +23,7 @@ use super::super::waits::WaitKind;
 use super::share_chunks::keep_overlapping;
 use super::share_common::{PartitionAcks, acks_of, by_topic, check_types, group_and_member};
 use crate::leader::ShareLoad;
-use crate::log::{PartitionLog, ReadResult};
+use crate::log::{BatchSpan, PartitionLog, ReadResult};
 use crate::outbox::Ticket;
 
 /// What a request asks for besides its acknowledgements.
@@ -423,6 +423,7 @@ impl Broker {
                     terms.mode,
                 );
             }
+            leader.note_holes(&terms.group, &markers_in(&spans, &acquired));
         });
         let chunks = keep_overlapping(chunks, &acquired);
         PartitionAnswer {
@@ -529,6 +530,20 @@ impl Broker {
         };
         self.respond_whole(slot, response, wait.acks);
     }
+}
+
+/// Acquired offsets that hold a marker and no record.
+fn markers_in(spans: &[BatchSpan], acquired: &[Acquired]) -> Vec<Span> {
+    let markers = spans.iter().filter(|span| span.is_control);
+    let given = |span: &&BatchSpan| {
+        acquired
+            .iter()
+            .any(|range| range.first <= span.last && span.base <= range.last)
+    };
+    markers
+        .filter(given)
+        .map(|span| Span::new(span.base, span.last))
+        .collect()
 }
 
 fn share_bound(log: &PartitionLog, committed: bool) -> i64 {

@@ -28,11 +28,11 @@ use crate::metadata::OFFSETS_TOPIC;
 use crate::outbox::ProducerEpoch;
 
 /// From this version on topics are named by their ids.
-const FIRST_WITH_IDS: i16 = 6;
+pub(super) const FIRST_WITH_IDS: i16 = 6;
 /// From this version on the partition is added to the transaction (KIP-890).
-const ADDS_PARTITIONS: i16 = 5;
+pub(super) const ADDS_PARTITIONS: i16 = 5;
 /// From this version on a client knows that it has to abort (KIP-890).
-const KNOWS_ABORTABLE: i16 = 4;
+pub(super) const KNOWS_ABORTABLE: i16 = 4;
 /// Older clients do not know that a coordinator can be loading.
 const KNOWS_LOADING: i16 = 2;
 
@@ -63,13 +63,16 @@ impl TxnOffsetGather {
             .flat_map(|topic| &mut topic.partitions)
             .filter(|partition| partition.error_code == ErrorCode::NONE);
         for (partition, code) in accepted.zip(codes) {
-            partition.error_code = client_code(code, self.version);
+            partition.error_code = older_client_code(code, self.version);
         }
     }
 }
 
 impl Broker {
     pub(super) fn txn_offset_commit(&mut self, slot: u64, request: TxnOffsetCommitRequest) {
+        if self.acknowledges(&request) {
+            return self.txn_offset_acks(slot, request);
+        }
         let gather = self.read_txn_offset_commit(slot, &request);
         if gather.commit.partitions.is_empty() {
             return self.respond(slot, gather.response, None);
@@ -249,7 +252,7 @@ impl Broker {
 }
 
 /// What a producer of this version understands.
-fn client_code(code: ErrorCode, version: i16) -> ErrorCode {
+pub(super) fn older_client_code(code: ErrorCode, version: i16) -> ErrorCode {
     let code = match code {
         ErrorCode::CONCURRENT_TRANSACTIONS if version < ADDS_PARTITIONS => {
             ErrorCode::COORDINATOR_LOAD_IN_PROGRESS

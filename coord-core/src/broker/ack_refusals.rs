@@ -1,0 +1,133 @@
+//! Why acknowledgements that came in a TxnOffsetCommit were refused (KIP-1289). Its response has no
+//! place for a message, so the reason goes to the log, to a counter, and is kept for who asks.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::format;
+use alloc::string::String;
+
+use ackord_machine::WallTime;
+use ackord_proto::str::Str;
+
+use super::Broker;
+
+/// Transactional ids whose last refusal is kept.
+const KEPT: usize = 1000;
+
+/// What was wrong, in general.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RefusalKind {
+    /// The group is absent or of another type.
+    Group,
+    /// Member id or epoch.
+    Member,
+    /// The group does not acknowledge in transactions.
+    Mode,
+    /// The transaction is over, or its producer is fenced.
+    Producer,
+    /// Records that the member does not hold.
+    Records,
+    /// The transaction does not take them: not added, or it has taken others.
+    Registration,
+    /// The text, or the offset beside it.
+    Text,
+    /// The topic or partition does not exist.
+    Topic,
+}
+
+impl RefusalKind {
+    pub(super) const ALL: [RefusalKind; 8] = [
+        RefusalKind::Group,
+        RefusalKind::Member,
+        RefusalKind::Mode,
+        RefusalKind::Producer,
+        RefusalKind::Records,
+        RefusalKind::Registration,
+        RefusalKind::Text,
+        RefusalKind::Topic,
+    ];
+
+    /// The label of the counter.
+    pub(super) const fn label(self) -> &'static str {
+        match self {
+            RefusalKind::Group => "group",
+            RefusalKind::Member => "member",
+            RefusalKind::Mode => "mode",
+            RefusalKind::Producer => "producer",
+            RefusalKind::Records => "records",
+            RefusalKind::Registration => "registration",
+            RefusalKind::Text => "text",
+            RefusalKind::Topic => "topic",
+        }
+    }
+}
+
+/// The last acknowledgements of a transactional id that were refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AckRefusal {
+    /// When.
+    pub at: WallTime,
+    /// The group that they were for.
+    pub group: Str,
+    /// Why, with the partition where it concerns one.
+    pub reason: String,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct AckRefusals {
+    counts: BTreeMap<RefusalKind, u64>,
+    last: BTreeMap<Str, AckRefusal>,
+    /// The ids of `last`, the oldest first.
+    order: VecDeque<Str>,
+}
+
+impl AckRefusals {
+    pub(super) fn count(&self, kind: RefusalKind) -> u64 {
+        self.counts.get(&kind).copied().unwrap_or_default()
+    }
+
+    fn keep(&mut self, transactional_id: &Str, refusal: AckRefusal) {
+        if self
+            .last
+            .insert(transactional_id.clone(), refusal)
+            .is_some()
+        {
+            return;
+        }
+        self.order.push_back(transactional_id.clone());
+        if self.order.len() > KEPT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.last.remove(&oldest);
+        }
+    }
+}
+
+impl Broker {
+    /// Why acknowledgements of this transactional id by TxnOffsetCommit were refused last; `None`
+    /// where none were since the start, or where that is long ago.
+    pub fn last_ack_refusal(&self, transactional_id: &str) -> Option<&AckRefusal> {
+        self.ack_refusals.last.get(transactional_id)
+    }
+
+    /// One refused request.
+    pub(super) fn acks_refused(
+        &mut self,
+        transactional_id: &Str,
+        group: &Str,
+        kind: RefusalKind,
+        reason: String,
+    ) {
+        *self.ack_refusals.counts.entry(kind).or_default() += 1;
+        let (id, name) = (transactional_id.as_str(), group.as_str());
+        self.warn(format!(
+            "acknowledgements of transactional id {id:?} for group {name:?} refused: {reason}"
+        ));
+        let refusal = AckRefusal {
+            at: self.now.wall,
+            group: group.clone(),
+            reason,
+        };
+        self.ack_refusals.keep(transactional_id, refusal);
+    }
+}

@@ -1,0 +1,82 @@
+//! Groups that a transaction of version 1 has added (AddOffsetsToTxn), with the acknowledgements
+//! that it has taken for them through TxnOffsetCommit (KIP-1289).
+//!
+//! There a producer keeps its epoch, so a late request of the last transaction looks like one of
+//! this. A transaction therefore takes one content for a group, and only after it has added that
+//! group: a late one can at worst make its successor abort. Kept in memory only; after a restart
+//! nothing new is taken.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ackord_proto::str::Str;
+
+use super::coordinator::TxnCoordinator;
+use super::state::TxnState;
+
+/// The groups of one transaction.
+pub(super) type OffsetGroups = BTreeMap<Str, Content>;
+
+/// What a transaction has taken for a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Nothing yet.
+    Nothing,
+    /// This.
+    Taken(Vec<u8>),
+    /// It is not known any more.
+    Unknown,
+}
+
+/// What a content is to the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffsetContent {
+    /// The one that it takes, or the same again.
+    Taken,
+    /// It has taken another one.
+    Other,
+    /// The group was not added, or that was before a restart: only what is staged already can be
+    /// repeated.
+    NotAdded,
+}
+
+impl TxnCoordinator {
+    /// AddOffsetsToTxn has added a group to the ongoing transaction.
+    pub fn note_offset_group(&mut self, transactional_id: &Str, group: &Str) {
+        let Some(entry) = self.entry(transactional_id) else {
+            return;
+        };
+        if entry.state != TxnState::Ongoing {
+            return;
+        }
+        let first =
+            match entry.has_share_acks() && !self.offset_groups.contains_key(transactional_id) {
+                true => Content::Unknown,
+                false => Content::Nothing,
+            };
+        let groups = self
+            .offset_groups
+            .entry(transactional_id.clone())
+            .or_default();
+        groups.entry(group.clone()).or_insert(first);
+    }
+
+    /// Offers what a TxnOffsetCommit below version 5 holds for a group.
+    pub fn take_offset_content(
+        &mut self,
+        transactional_id: &str,
+        group: &str,
+        content: Vec<u8>,
+    ) -> OffsetContent {
+        let groups = self.offset_groups.get_mut(transactional_id);
+        match groups.and_then(|groups| groups.get_mut(group)) {
+            None | Some(Content::Unknown) => OffsetContent::NotAdded,
+            Some(Content::Taken(taken)) if *taken == content => OffsetContent::Taken,
+            Some(Content::Taken(_)) => OffsetContent::Other,
+            Some(nothing) => {
+                *nothing = Content::Taken(content);
+                OffsetContent::Taken
+            }
+        }
+    }
+}

@@ -275,6 +275,6 @@ pub mod outbox;
 pub mod share;
 pub mod txn;
 
-pub use broker::Broker;
+pub use broker::{AckRefusal, Broker};
 pub use contract::{AdminCommand, CloseReason, ConnId, Effect, Event, Input};
 pub use metadata::BrokerConfig;

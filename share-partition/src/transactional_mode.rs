@@ -97,3 +97,40 @@ fn parts_in(span: Span, holes: &[Span]) -> Vec<Span> {
     }
     parts
 }
+
+#[cfg(test)]
+mod tests {
+    use core::fmt::Write as _;
+
+    use alloc::string::String;
+
+    use super::*;
+
+    #[test]
+    fn every_type_in_every_state() {
+        let types = [
+            ("gap", GAP),
+            ("accept", ACCEPT),
+            ("release", RELEASE),
+            ("reject", REJECT),
+            ("renew", RENEW),
+        ];
+        let mut table = String::new();
+        for (name, kind) in types {
+            for state in RecordState::ALL {
+                // Only an acquired record is held.
+                let held: &[bool] = match state {
+                    RecordState::Acquired => &[true, false],
+                    _ => &[false],
+                };
+                for held in held {
+                    let by = if *held { "held" } else { "" };
+                    let verdict = verdict(kind, state, *held, true);
+                    let line = alloc::format!("{name:<8} {state:<13} {by:<5} {verdict:?}");
+                    writeln!(table, "{line}").expect("a string takes everything");
+                }
+            }
+        }
+        insta::assert_snapshot!(table);
+    }
+}

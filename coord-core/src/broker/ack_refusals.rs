@@ -131,3 +131,27 @@ impl Broker {
         self.ack_refusals.keep(transactional_id, refusal);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_refusal_of_each_id_is_kept_for_so_many_ids() {
+        let mut refusals = AckRefusals::default();
+        let id = |number: usize| Str::from(format!("txn-{number}"));
+        let refusal = |reason: &str| AckRefusal {
+            at: WallTime::from_millis(0),
+            group: Str::from("g"),
+            reason: String::from(reason),
+        };
+        for number in 0..KEPT + 5 {
+            refusals.keep(&id(number), refusal("first"));
+        }
+        assert_eq!((refusals.last.len(), refusals.order.len()), (KEPT, KEPT));
+        assert!(!refusals.last.contains_key(&id(4)));
+        refusals.keep(&id(5), refusal("second"));
+        assert_eq!(refusals.last[&id(5)].reason, "second");
+        assert_eq!(refusals.order.len(), KEPT);
+    }
+}

@@ -101,7 +101,7 @@ const ISOLATION: &[&str] = &["read_committed", "read_uncommitted"];
 const ACKNOWLEDGEMENT_MODES: &[&str] = &["implicit", "explicit", TRANSACTIONAL];
 
 /// The value of `share.acknowledgement.mode` with which only transactions acknowledge.
-pub const TRANSACTIONAL: &str = "transactional";
+pub(super) const TRANSACTIONAL: &str = "transactional";
 
 /// What each is for, as DescribeConfigs tells it on request.
 const DOCUMENTATION: &[(&str, &str)] = &[

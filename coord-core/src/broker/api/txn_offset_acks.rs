@@ -116,14 +116,20 @@ impl AcksGather {
     fn refuse(&mut self, part: usize, refusal: Refusal) {
         if let Some(part) = self.parts.get_mut(part) {
             part.code = refusal.code;
-            let reason = format!("{}: {}", part.label, refusal.reason);
-            self.refusal.get_or_insert((refusal.kind, reason));
+            if is_refusal(answered(refusal.code, self.version)) {
+                let reason = format!("{}: {}", part.label, refusal.reason);
+                self.refusal.get_or_insert((refusal.kind, reason));
+            }
         }
     }
 
     /// The whole request is refused.
     fn refuse_all(&mut self, refusal: Refusal) {
         self.whole = Some(refusal.code);
+        if !is_refusal(answered(refusal.code, self.version)) {
+            self.refusal = None;
+            return;
+        }
         self.refusal = Some((refusal.kind, refusal.reason));
     }
 
@@ -472,15 +478,9 @@ impl Broker {
     }
 
     fn end_acks(&mut self, slot: u64, mut gather: AcksGather) {
-        let codes = gather.parts.iter().map(|part| part.code);
-        if codes.chain(gather.whole).any(is_refusal)
-            && let Some((kind, reason)) = gather.refusal.take()
-        {
-            let (id, group) = (
-                gather.request.transactional_id.clone(),
-                gather.request.group_id.clone(),
-            );
-            self.acks_refused(&id, &group, kind, reason);
+        if let Some((kind, reason)) = gather.refusal.take() {
+            let AcksGather { request, .. } = &gather;
+            self.acks_refused(&request.transactional_id, &request.group_id, kind, reason);
         }
         self.respond_whole(slot, gather.response(), gather.missing);
     }

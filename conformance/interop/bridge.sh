@@ -22,7 +22,8 @@ trap 'exit 1' INT TERM
 
 # Members that vanish keep their partitions for a session timeout: a short one.
 SHORT="--set group.share.min.session.timeout.ms=3000 --set group.share.session.timeout.ms=3000
-    --set group.share.min.heartbeat.interval.ms=500 --set group.share.heartbeat.interval.ms=500"
+    --set group.share.min.heartbeat.interval.ms=500 --set group.share.heartbeat.interval.ms=500
+    --set group.share.min.record.lock.duration.ms=1000"
 
 fetch_kafkajs() {
     [ -d "$KAFKAJS/node_modules/kafkajs" ] && return

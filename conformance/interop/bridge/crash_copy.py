@@ -36,6 +36,8 @@ PATIENCE = 60.0  # seconds
 GROUP_CONFIGS = {
     "share.acknowledgement.mode": "transactional",
     "share.auto.offset.reset": "earliest",
+    # Shorter than a copier waits for more.
+    "share.record.lock.duration.ms": "5000",
 }
 
 
@@ -93,11 +95,14 @@ def feed(address, records, seconds):
 def start(program, values):
     """In a process group of its own, so that helpers of the program are killed with it."""
     command = [word.format(**values) for word in program]
-    return subprocess.Popen(command, start_new_session=True)
+    return subprocess.Popen(command, stdout=sys.stderr, start_new_session=True)
 
 
 def kill(process):
-    os.killpg(process.pid, signal.SIGKILL)
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # It has just ended by itself.
     process.wait()
 
 
@@ -136,7 +141,7 @@ def main():
     broker = Broker(shlex.split(options.broker), directory)
     address = broker.address
     prepare(address)
-    feeder = threading.Thread(target=feed, args=(address, options.records, 12))
+    feeder = threading.Thread(target=feed, args=(address, options.records, 12), daemon=True)
     feeder.start()
     values = {
         "bootstrap": address,
@@ -172,6 +177,8 @@ def main():
         doubled = sum(found.values()) - len(found)
         print(f"{starts} starts, {time.monotonic() - began:.0f} s", file=sys.stderr)
         print(f"{options.records} records, {lost} lost, {doubled} doubled")
+        if lost or doubled:
+            print(*open(f"{directory}/broker.log"), sep="", file=sys.stderr)
     finally:
         if copier.poll() is None:
             kill(copier)

@@ -9,6 +9,7 @@
 //!
 //! Ranges include both ends; the count is that of the delivery. Numbers are decimal ASCII digits
 //! without sign or leading zero. Kinds and ranges come in any order, each kind once, no offset twice.
+//! One NUL at the end is no part of the text: confluent-kafka for Python sends the end of its C string.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -49,10 +50,8 @@ impl core::error::Error for AcksTextError {}
 /// # Errors
 /// The text is not of the form above, too long, or names an offset twice.
 pub fn parse(text: &str) -> Result<Vec<StagedRange>, AcksTextError> {
-    let mut cursor = Cursor {
-        text: text.as_bytes(),
-        at: 0,
-    };
+    let bytes = text.strip_suffix('\0').unwrap_or(text).as_bytes();
+    let mut cursor = Cursor { text: bytes, at: 0 };
     if text.len() > MAX_BYTES {
         return Err(AcksTextError {
             at: MAX_BYTES,
@@ -316,6 +315,16 @@ mod tests {
         refused("acks:accept=0-9", 15, count);
         refused("acks:accept=0-9-12@1", 15, count);
         refused("acks:accept=0 @1", 13, count);
+    }
+
+    #[test]
+    fn one_nul_may_end_it() {
+        assert_eq!(read("acks:accept=0@1\0"), "0-0@1:1");
+        let end = "a comma, a semicolon or the end has to follow a count";
+        refused("acks:accept=0@1\0\0", 15, end);
+        refused("acks:accept=0@1\0;gap=1@1", 15, end);
+        let kind = "accept=, reject= or gap= has to stand here";
+        refused("acks:\0", 5, kind);
     }
 
     #[test]

@@ -15,7 +15,12 @@ use super::coordinator::TxnCoordinator;
 use super::state::TxnState;
 
 /// The groups of one transaction.
-pub(super) type OffsetGroups = BTreeMap<Str, Content>;
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct OffsetGroups {
+    /// It was ongoing at a start: what it had taken before is not known.
+    recovered: bool,
+    by_group: BTreeMap<Str, Content>,
+}
 
 /// What a transaction has taken for a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,16 +54,23 @@ impl TxnCoordinator {
         if entry.state != TxnState::Ongoing {
             return;
         }
-        let first =
-            match entry.has_share_acks() && !self.offset_groups.contains_key(transactional_id) {
-                true => Content::Unknown,
-                false => Content::Nothing,
-            };
-        let groups = self
-            .offset_groups
-            .entry(transactional_id.clone())
-            .or_default();
-        groups.entry(group.clone()).or_insert(first);
+        let has_share_acks = entry.has_share_acks();
+        let id = transactional_id.clone();
+        let groups = self.offset_groups.entry(id).or_default();
+        let first = match groups.recovered && has_share_acks {
+            true => Content::Unknown,
+            false => Content::Nothing,
+        };
+        groups.by_group.entry(group.clone()).or_insert(first);
+    }
+
+    /// The transaction was ongoing when the log was replayed.
+    pub(super) fn recover_offset_groups(&mut self, transactional_id: &Str) {
+        let groups = OffsetGroups {
+            recovered: true,
+            ..Default::default()
+        };
+        self.offset_groups.insert(transactional_id.clone(), groups);
     }
 
     /// Offers what a TxnOffsetCommit below version 5 holds for a group.
@@ -69,7 +81,7 @@ impl TxnCoordinator {
         content: Vec<u8>,
     ) -> OffsetContent {
         let groups = self.offset_groups.get_mut(transactional_id);
-        match groups.and_then(|groups| groups.get_mut(group)) {
+        match groups.and_then(|groups| groups.by_group.get_mut(group)) {
             None | Some(Content::Unknown) => OffsetContent::NotAdded,
             Some(Content::Taken(taken)) if *taken == content => OffsetContent::Taken,
             Some(Content::Taken(_)) => OffsetContent::Other,

@@ -26,6 +26,7 @@ impl TxnCoordinator {
             }
         }
         for (id, millis) in ongoing {
+            self.recover_offset_groups(&id);
             self.timers
                 .arm(TimerKey::Timeout(id), ctx.now.mono.plus_millis(millis));
         }

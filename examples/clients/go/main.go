@@ -49,9 +49,9 @@ func main() {
 		if copyRecords(ctx, producer, topicID, records) {
 			verdict = kgo.AckAccept
 		}
-		// For the client's books: of what the transaction settled the broker only confirms it, and
-		// what it gave back is released already. Whatever is not marked here, the next poll would
-		// accept by itself, which the broker refuses in this group.
+		// For the client's books only: in this mode a plain acceptance settles nothing, also the one
+		// that the next poll makes of what is not marked here. What an abort gave back may be on its
+		// way here again, and a release would free that delivery.
 		consumer.MarkAcks(verdict, records...)
 	}
 }
@@ -70,15 +70,20 @@ func poll(ctx context.Context, consumer *kgo.Client) []*kgo.Record {
 	return consumer.PollFetches(ctx).Records()
 }
 
-// copyRecords runs one transaction and says whether it committed.
+// copyRecords runs one transaction and says whether its acknowledgements were sent, whatever became
+// of them.
 func copyRecords(ctx context.Context, producer *kgo.Client, topicID [16]byte, records []*kgo.Record) bool {
 	if err := producer.BeginTransaction(); err != nil {
 		log.Fatal(err) // The next start fences this producer, which aborts.
 	}
-	err := writeAndAcknowledge(ctx, producer, topicID, records)
+	err := write(ctx, producer, records)
+	sent := err == nil
+	if sent {
+		err = acknowledge(ctx, producer, topicID, records)
+	}
 	if err == nil && rand.IntN(100) >= *abort {
 		if err = producer.EndTransaction(ctx, kgo.TryCommit); err == nil {
-			return true
+			return sent
 		}
 	}
 	if err != nil {
@@ -87,20 +92,21 @@ func copyRecords(ctx context.Context, producer *kgo.Client, topicID [16]byte, re
 	if err := producer.EndTransaction(ctx, kgo.TryAbort); err != nil {
 		log.Fatal(err)
 	}
-	return false
+	return sent
 }
 
-func writeAndAcknowledge(ctx context.Context, producer *kgo.Client, topicID [16]byte, records []*kgo.Record) error {
+// write comes before the acknowledgements: the client ends only transactions in which it has produced.
+func write(ctx context.Context, producer *kgo.Client, records []*kgo.Record) error {
 	outputs := make([]*kgo.Record, len(records))
 	for i, record := range records {
 		outputs[i] = &kgo.Record{Key: record.Key, Value: []byte(strings.ToUpper(string(record.Value)))}
 	}
-	// First: the client ends only transactions in which it has produced.
-	if err := producer.ProduceSync(ctx, outputs...).FirstErr(); err != nil {
-		return err
-	}
-	// The client has no call for offsets of a group that it is not a consumer of, so this is the
-	// request itself.
+	return producer.ProduceSync(ctx, outputs...).FirstErr()
+}
+
+// acknowledge sends the request itself: the client has no call for offsets of a group in which it
+// does not consume.
+func acknowledge(ctx context.Context, producer *kgo.Client, topicID [16]byte, records []*kgo.Record) error {
 	id, epoch, err := producer.ProducerID(ctx)
 	if err != nil {
 		return err

@@ -85,8 +85,8 @@ public final class CopyOrders {
                     continue;
                 }
                 heard = System.currentTimeMillis();
-                // For the client's books: of what the transaction settled the broker only confirms
-                // it, and what it gave back is released already.
+                // For the client's books only: in this mode a plain acceptance settles nothing. What
+                // an abort gave back may be on its way here again, and a release would free that.
                 AcknowledgeType verdict =
                     copy(producer, records) ? AcknowledgeType.ACCEPT : AcknowledgeType.RELEASE;
                 records.forEach(record -> consumer.acknowledge(record, verdict));
@@ -94,19 +94,21 @@ public final class CopyOrders {
         }
     }
 
-    /** One transaction. Returns whether it committed. */
+    /** One transaction. Returns whether its acknowledgements were sent, whatever became of them. */
     private boolean copy(KafkaProducer<String, String> producer, List<ConsumerRecord<String, String>> records) {
         producer.beginTransaction();
+        boolean sent = false;
         try {
             for (ConsumerRecord<String, String> record : records) {
                 producer.send(new ProducerRecord<>(output, record.key(), record.value().toUpperCase()));
             }
             // Not by another process on this one's behalf: a producer that itself touched neither
             // partition nor group sends no end of its transaction.
+            sent = true;
             producer.sendOffsetsToTransaction(acknowledgements(records), metadata);
             if (ThreadLocalRandom.current().nextInt(100) >= abortPercent) {
                 commit(producer);
-                return true;
+                return sent;
             }
         } catch (KafkaException refused) {
             System.err.println("aborting: " + refused);
@@ -114,7 +116,7 @@ public final class CopyOrders {
         // Where a newer producer has this transactional id, or nothing can be saved, this throws and
         // the program ends. The next start aborts what is open.
         producer.abortTransaction();
-        return false;
+        return sent;
     }
 
     private static void commit(KafkaProducer<String, String> producer) {

@@ -35,34 +35,36 @@ const rest = () => setTimeout(() => consumer.stdin.end() || consumer.kill(), Num
 let timer = idle && rest()
 for await (const line of createInterface({ input: consumer.stdout })) {
   clearTimeout(timer)
-  const committed = await copy(JSON.parse(line))
-  // For the consumer's books: of what the transaction settled the broker only confirms it, and what
-  // it gave back is released already.
-  consumer.stdin.write(committed ? 'accept\n' : 'release\n')
+  const sent = await copy(JSON.parse(line))
+  // For the consumer's books only: in this mode a plain acceptance settles nothing. What an abort gave
+  // back may be on its way there again, and a release would free that delivery.
+  consumer.stdin.write(sent ? 'accept\n' : 'release\n')
   timer = idle && rest()
 }
 await producer.disconnect()
 
-/** One transaction. Whether it committed. */
+/** One transaction. Whether its acknowledgements were sent, whatever became of them. */
 async function copy(records) {
   const transaction = await producer.transaction()
+  let sent = false
   try {
     const messages = records.map(({ key, value }) => ({ key, value: value.toUpperCase() }))
     await transaction.send({ topic: output, messages })
     // All of a transaction's acknowledgements in one call: kafkajs speaks transaction version 1,
     // where the broker takes one.
     const partitions = acknowledgements(records)
+    sent = true
     await transaction.sendOffsets({ consumerGroupId: group, topics: [{ topic: input, partitions }] })
     if (Math.random() * 100 >= Number(abort)) {
       await transaction.commit()
-      return true
+      return sent
     }
   } catch (error) {
     console.error('aborting:', error.message)
   }
   // Where this fails the program ends: the next start fences this producer, which aborts.
   await transaction.abort()
-  return false
+  return sent
 }
 
 /** One entry for each partition: `acks:accept=0-9@1,12@3`, offsets with their delivery counts. */

@@ -19,8 +19,8 @@ VERDICTS = {"accept": AcknowledgeType.ACCEPT, "release": AcknowledgeType.RELEASE
 def require_transactional_mode(bootstrap, group):
     """On a broker that only knows plain acknowledgement the output could be committed without it."""
     resource = ConfigResource(ResourceType.GROUP, group)
-    configs = AdminClient({"bootstrap.servers": bootstrap}).describe_configs([resource])
-    mode = configs[resource].result(30).get("share.acknowledgement.mode")
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    mode = admin.describe_configs([resource])[resource].result(30).get("share.acknowledgement.mode")
     if mode is None or mode.value != "transactional":
         sys.exit(f"group {group} needs share.acknowledgement.mode=transactional on this broker")
 

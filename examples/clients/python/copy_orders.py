@@ -23,8 +23,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 def require_transactional_mode(bootstrap, group):
     """On a broker that only knows plain acknowledgement the output could be committed without it."""
     resource = ConfigResource(ResourceType.GROUP, group)
-    configs = AdminClient({"bootstrap.servers": bootstrap}).describe_configs([resource])
-    mode = configs[resource].result(30).get("share.acknowledgement.mode")
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    mode = admin.describe_configs([resource])[resource].result(30).get("share.acknowledgement.mode")
     if mode is None or mode.value != "transactional":
         sys.exit(f"group {group} needs share.acknowledgement.mode=transactional on this broker")
 
@@ -46,23 +46,25 @@ def acknowledgements(messages):
 
 
 def copy(producer, metadata, messages, output, abort):
-    """One transaction. Whether it committed."""
+    """One transaction. Whether its acknowledgements were sent, whatever became of them."""
     producer.begin_transaction()
+    sent = False
     try:
         for message in messages:
             producer.produce(output, key=message.key(), value=message.value().upper())
         # All of a transaction's acknowledgements in one call: librdkafka speaks transaction
         # version 1, where the broker takes one.
+        sent = True
         producer.send_offsets_to_transaction(list(acknowledgements(messages)), metadata, 30)
         if not abort:
             commit(producer)
-            return True
+            return sent
     except KafkaException as error:
         if not error.args[0].txn_requires_abort():
             raise  # The next start fences this producer, which aborts.
         print(f"aborting: {error}", file=sys.stderr)
     producer.abort_transaction(60)
-    return False
+    return sent
 
 
 def commit(producer):
@@ -101,10 +103,10 @@ def main():
             continue
         heard = time.monotonic()
         abort = random.randrange(100) < options.abort
-        committed = copy(producer, metadata, messages, options.output, abort)
-        # For the client's books: of what the transaction settled the broker only confirms it, and
-        # what it gave back is released already.
-        verdict = AcknowledgeType.ACCEPT if committed else AcknowledgeType.RELEASE
+        sent = copy(producer, metadata, messages, options.output, abort)
+        # For the client's books only: in this mode a plain acceptance settles nothing. What an abort
+        # gave back may be on its way here again, and a release would free that delivery.
+        verdict = AcknowledgeType.ACCEPT if sent else AcknowledgeType.RELEASE
         for message in messages:
             consumer.acknowledge(message, verdict)
     consumer.close()

@@ -7,8 +7,8 @@ use ackord_proto::error_code::ErrorCode;
 
 use crate::consumer_groups::ConsumerVerb;
 use crate::grammar;
-use crate::txn_admin::TxnAdmin;
 use crate::offset_acks::OffsetAcks;
+use crate::txn_admin::TxnAdmin;
 
 /// Names with values.
 pub type Pairs = Vec<(String, String)>;

@@ -31,7 +31,7 @@ consumer.on('exit', code => {
 })
 
 // Ends the helper, and with it the loop below, after so long without a record.
-const rest = () => setTimeout(() => consumer.stdin.end() || consumer.kill(), Number(idle) * 1000)
+const rest = () => setTimeout(() => consumer.kill(), Number(idle) * 1000)
 let timer = idle && rest()
 for await (const line of createInterface({ input: consumer.stdout })) {
   clearTimeout(timer)

@@ -4,10 +4,11 @@
 share_lines.py BOOTSTRAP TOPIC GROUP
 
 It holds the acquisition locks of a batch until a line on standard input says what became of it,
-`accept` or `release`, and ends when standard input does.
+`accept` or `release`. It ends at SIGTERM, or with the program that started it.
 """
 import json
 import os
+import signal
 import sys
 
 from confluent_kafka import AcknowledgeType, ShareConsumer
@@ -46,9 +47,11 @@ def main():
         }
     )
     consumer.subscribe([topic])
+    ended = []
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     # Whoever started this may be killed while there is nothing to say.
     parent = os.getppid()
-    while os.getppid() == parent:
+    while not ended and os.getppid() == parent:
         messages = [message for message in consumer.poll(timeout=0.5) if not message.error()]
         if not messages:
             continue

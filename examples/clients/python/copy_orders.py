@@ -6,6 +6,7 @@ copy_orders.py BOOTSTRAP INPUT OUTPUT GROUP [--transactional-id ID] [--abort PER
 """
 import argparse
 import random
+import signal
 import sys
 import time
 
@@ -18,6 +19,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+TOO_LONG = 20  # seconds, for a transaction
 
 
 def require_transactional_mode(bootstrap, group):
@@ -103,7 +106,11 @@ def main():
             continue
         heard = time.monotonic()
         abort = random.randrange(100) < options.abort
+        # Where the broker goes away at the wrong moment, librdkafka 2.16 can wait for ever. The alarm
+        # ends the program then, and the next start aborts what is open.
+        signal.alarm(TOO_LONG)
         sent = copy(producer, metadata, messages, options.output, abort)
+        signal.alarm(0)
         # For the client's books only: in this mode a plain acceptance settles nothing. What an abort
         # gave back may be on its way here again, and a release would free that delivery.
         verdict = AcknowledgeType.ACCEPT if sent else AcknowledgeType.RELEASE

@@ -478,7 +478,9 @@ impl Broker {
     }
 
     fn end_acks(&mut self, slot: u64, mut gather: AcksGather) {
-        if let Some((kind, reason)) = gather.refusal.take() {
+        if let Some((kind, reason)) = gather.refusal.take()
+            && !gather.parts.is_empty()
+        {
             let AcksGather { request, .. } = &gather;
             self.acks_refused(&request.transactional_id, &request.group_id, kind, reason);
         }

@@ -21,6 +21,7 @@ fn main() {
         let owner = TxnOwner {
             producer_id: 7,
             producer_epoch: epoch,
+            ordinal: 1 + i64::from(epoch),
         };
         let verdict = partition.stage(now, Some(&member), owner, ErrorCode::NONE, &[accept]);
         partition.resolve(owner.producer_id, epoch + 1, true, outcome);

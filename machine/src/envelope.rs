@@ -1,10 +1,14 @@
 //! Messages between machines.
 //!
 //! Machines that may live on different nodes talk only through envelopes. The bodies are Kafka's own
-//! requests between brokers wherever there is one; ours are only the two that carry a staged
+//! requests between brokers wherever there is one; ours are only those that carry a staged
 //! acknowledgement between the share coordinator and the leader of the partition (KIP-1289). Whoever
-//! routes them may delay, lose or repeat them: a request is sent again until it is answered, and
-//! every handler takes a repeat.
+//! routes them may delay, lose, repeat or reorder them: a request is sent again until it is answered,
+//! and every handler takes a repeat.
+//!
+//! A share coordinator numbers what it sends, copies too, and an answer carries the number of the
+//! copy that it answers. So a leader can tell an old copy of a stage from a new one
+//! ([`StageShareAcks`]).
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -73,6 +77,13 @@ pub enum Body {
         /// it (KIP-939). `None` where none is ongoing.
         owner: Option<TxnOwner>,
     },
+    /// A share coordinator that was read back asks a leader what it holds for transactions.
+    ListShareAcks {
+        /// Share group.
+        group: Str,
+    },
+    /// What the leader holds; nothing, where it has not loaded the share partition.
+    ListShareAcksReply(Vec<PendingAck>),
     /// A group coordinator has share partitions forgotten.
     DeleteShareGroupState(DeleteShareGroupStateRequest),
     /// Kafka's answer.
@@ -89,9 +100,13 @@ pub enum Body {
         response: ReadShareGroupStateResponse,
         /// Ranges in TX_PENDING with their owners.
         pending: Vec<PendingAck>,
+        /// Everything that the share coordinator has sent up to this number is in the answer.
+        newest: u64,
     },
     /// A share coordinator tells a leader how a transaction ended.
     ResolveShareAcks(ResolveShareAcks),
+    /// The leader has done so.
+    ResolveShareAcksReply,
     /// A share coordinator asks a leader to hold records for a transaction.
     StageShareAcks(StageShareAcks),
     /// The leader's verdict.
@@ -111,13 +126,27 @@ pub enum Body {
     WriteTxnMarkersReply(WriteTxnMarkersResponse),
 }
 
-/// The transaction that holds a record: its producer id and the epoch under which it staged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The transaction that holds a record: its producer id, the epoch under which it staged, and which
+/// transaction of the transactional id it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TxnOwner {
     /// Producer id.
     pub producer_id: i64,
     /// Producer epoch of the stage.
     pub producer_epoch: i16,
+    /// As the transaction coordinator counts them: with transaction version 1 several transactions
+    /// have one epoch. 0 where it is not known.
+    pub ordinal: i64,
+}
+
+impl TxnOwner {
+    /// Whether both name one transaction. Where an ordinal is unknown, producer and epoch decide.
+    pub fn is_same(self, other: TxnOwner) -> bool {
+        let known = self.ordinal != 0 && other.ordinal != 0;
+        self.producer_id == other.producer_id
+            && self.producer_epoch == other.producer_epoch
+            && (!known || self.ordinal == other.ordinal)
+    }
 }
 
 impl fmt::Display for TxnOwner {
@@ -161,6 +190,10 @@ pub struct StagedRange {
 }
 
 /// Asks a leader to move records from ACQUIRED to TX_PENDING, all or none.
+///
+/// The correlation is a number of the share coordinator that rises with everything it sends about
+/// the share partition. A leader drops a stage whose number is not above all that it has taken of
+/// that share partition: it is a copy, and its sender asks no more, or has asked again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageShareAcks {
     /// Share group.
@@ -181,6 +214,9 @@ pub struct StageShareAcks {
 pub struct StageShareAcksReply {
     /// What happened.
     pub verdict: StageVerdict,
+    /// Where it was not refused: all that the stage named, as the leader holds it now. What of it is
+    /// stored, the share coordinator knows: the answer to an earlier copy may have been lost.
+    pub held: Vec<PendingAck>,
     /// State epoch under which the leader holds the share partition.
     pub state_epoch: i32,
     /// Leader epoch of the share partition.
@@ -205,18 +241,20 @@ pub enum StageVerdict {
     Staged(Vec<PendingAck>),
 }
 
-/// Tells a leader that a transaction has ended, durably.
+/// Tells a leader that a transaction has ended, durably. It names what it ends, so a copy that comes
+/// late or twice finds nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolveShareAcks {
     /// Share group.
     pub group: Str,
-    /// Producer id whose records end.
-    pub producer_id: i64,
-    /// Epoch of the marker; stages under older epochs (transaction version 2) or up to this one
-    /// (version 1) end with it.
-    pub marker_epoch: i16,
-    /// Transaction version 2: strictly older epochs only.
-    pub strict: bool,
-    /// Commit or abort.
+    /// What was stored as pending and has ended.
+    pub ended: Vec<PendingAck>,
+    /// Commit or abort of `ended`.
     pub commit: bool,
+    /// What was never stored, if the leader holds it (the counts mean nothing): it goes back to its
+    /// members. Considered after `ended`.
+    pub returned: Vec<PendingAck>,
+    /// The owners of `returned` may still stage: a copy with a number that is not above all that the
+    /// leader has taken is dropped.
+    pub in_order: bool,
 }

@@ -27,7 +27,7 @@
 //!     acknowledge_type: 1,
 //!     delivery_count: Some(1),
 //! };
-//! let first = TxnOwner { producer_id: 7, producer_epoch: 0 };
+//! let first = TxnOwner { producer_id: 7, producer_epoch: 0, ordinal: 1 };
 //! let verdict = partition.stage(at(10), Some(&member), first, ErrorCode::NONE, &[accept]);
 //! assert!(matches!(verdict, StageVerdict::Staged(_)));
 //! assert_eq!(partition.next_expiry(), None);
@@ -40,7 +40,7 @@
 //! // The second delivery is committed, and the start offset moves.
 //! let got = partition.acquire(at(30), &member, &log, 500, 500, AcquireMode::BatchOptimized);
 //! accept.delivery_count = Some(got[0].delivery_count);
-//! let second = TxnOwner { producer_id: 7, producer_epoch: 1 };
+//! let second = TxnOwner { producer_id: 7, producer_epoch: 1, ordinal: 2 };
 //! let verdict = partition.stage(at(40), Some(&member), second, ErrorCode::NONE, &[accept]);
 //! assert!(matches!(verdict, StageVerdict::Staged(_)));
 //! let change = partition.resolve(7, 2, true, TxnOutcome::Commit);

@@ -7,7 +7,7 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 
 use crate::acknowledge::{ACCEPT, GAP, REJECT, refusal};
-use crate::lock_expiry::dead_letter;
+use crate::lock_expiry::{DeliveryLimit, dead_letter};
 use crate::share_partition::Touched;
 use crate::window::{Hold, Record, Staged};
 use crate::{AckError, Change, DeadLetterCause, RecordEvent, SharePartition, Span, TxnOutcome};
@@ -62,7 +62,9 @@ impl SharePartition {
         for range in ranges {
             let span = Span::new(range.first_offset, range.last_offset);
             self.apply(span, &mut touched, |span, record| {
-                let staged = record.staged().filter(|staged| staged.owner == owner)?;
+                let staged = record
+                    .staged()
+                    .filter(|staged| staged.owner.is_same(owner))?;
                 Some(match &staged.lock {
                     Some(lock) => (RecordEvent::Unstage, Hold::Member(lock.clone())),
                     None => (limit.outcome(RecordEvent::Abort, span), Hold::Nobody),
@@ -106,22 +108,44 @@ impl SharePartition {
                 if staged.owner.producer_id != producer_id || !in_reach {
                     return None;
                 }
-                let event = match (outcome, staged.acknowledge_type) {
-                    (TxnOutcome::Commit, REJECT) if staged.dead_letter => {
-                        return Some(dead_letter(DeadLetterCause::Rejected));
-                    }
-                    (TxnOutcome::Commit, ACCEPT) => RecordEvent::CommitAccept,
-                    (TxnOutcome::Commit, REJECT) => RecordEvent::CommitReject,
-                    (TxnOutcome::Commit, _) => RecordEvent::CommitGap,
-                    (TxnOutcome::Abort { queue_open: true }, _) if limit.gives_up(span, record) => {
-                        return Some(dead_letter(DeadLetterCause::LimitReached));
-                    }
-                    (TxnOutcome::Abort { .. }, _) => RecordEvent::Abort,
-                };
-                Some((limit.outcome(event, span), Hold::Nobody))
+                Some(limit.end_of(outcome, span, record, staged))
             });
         }
         self.change(touched)
+    }
+
+    /// As [`resolve`](Self::resolve), by a caller that knows what the transaction had stored: ends
+    /// those of the records in `ranges` that the range's owner still holds. So an old copy of the
+    /// news can do nothing to a later transaction.
+    pub fn resolve_ranges(&mut self, ranges: &[PendingAck], outcome: TxnOutcome) -> Change {
+        let limit = self.delivery_limit();
+        let mut touched = Touched::default();
+        for range in ranges {
+            let span = Span::new(range.first_offset, range.last_offset);
+            self.apply(span, &mut touched, |span, record| {
+                let staged = record
+                    .staged()
+                    .filter(|staged| staged.owner.is_same(range.owner))?;
+                Some(limit.end_of(outcome, span, record, staged))
+            });
+        }
+        self.change(touched)
+    }
+
+    /// What transactions hold of `first` to `last`, ascending.
+    pub fn pending_acks(&self, first: i64, last: i64) -> impl Iterator<Item = PendingAck> {
+        let held = self.window.overlapping(Span::new(first, last));
+        held.filter_map(|(span, record)| {
+            let staged = record.staged()?;
+            Some(PendingAck {
+                first_offset: span.first,
+                last_offset: span.last,
+                acknowledge_type: staged.acknowledge_type,
+                delivery_count: record.delivery_count,
+                owner: staged.owner,
+                dead_letter: staged.dead_letter,
+            })
+        })
     }
 
     /// Whether `owner` holds the whole range with its type. The member plays no part in it.
@@ -208,10 +232,35 @@ impl SharePartition {
     }
 }
 
+impl DeliveryLimit {
+    /// What becomes of a pending record whose transaction ends with `outcome`.
+    fn end_of(
+        self,
+        outcome: TxnOutcome,
+        span: Span,
+        record: &Record,
+        staged: &Staged,
+    ) -> (RecordEvent, Hold) {
+        let event = match (outcome, staged.acknowledge_type) {
+            (TxnOutcome::Commit, REJECT) if staged.dead_letter => {
+                return dead_letter(DeadLetterCause::Rejected);
+            }
+            (TxnOutcome::Commit, ACCEPT) => RecordEvent::CommitAccept,
+            (TxnOutcome::Commit, REJECT) => RecordEvent::CommitReject,
+            (TxnOutcome::Commit, _) => RecordEvent::CommitGap,
+            (TxnOutcome::Abort { queue_open: true }, _) if self.gives_up(span, record) => {
+                return dead_letter(DeadLetterCause::LimitReached);
+            }
+            (TxnOutcome::Abort { .. }, _) => RecordEvent::Abort,
+        };
+        (self.outcome(event, span), Hold::Nobody)
+    }
+}
+
 fn holds(record: &Record, owner: TxnOwner, acknowledge_type: i8) -> bool {
     record
         .staged()
-        .is_some_and(|held| held.owner == owner && held.acknowledge_type == acknowledge_type)
+        .is_some_and(|held| held.owner.is_same(owner) && held.acknowledge_type == acknowledge_type)
 }
 
 fn check_form(ranges: &[StagedRange]) -> Result<(), AckError> {

@@ -106,6 +106,8 @@ pub struct Broker {
     logs: BTreeMap<LogId, PartitionLog>,
     tcs: BTreeMap<i32, TxnCoordinator>,
     sgcs: BTreeMap<i32, ShareCoordinator>,
+    /// How often a share coordinator was read back.
+    share_loads: u32,
     gcs: BTreeMap<i32, GroupCoordinator>,
     leaders: BTreeMap<LogId, Leader>,
     groups: BTreeMap<Str, ShareGroup>,
@@ -164,6 +166,7 @@ impl Broker {
             logs: BTreeMap::new(),
             tcs: BTreeMap::new(),
             sgcs: BTreeMap::new(),
+            share_loads: 0,
             gcs: BTreeMap::new(),
             leaders: BTreeMap::new(),
             groups: BTreeMap::new(),

@@ -219,7 +219,7 @@ impl Broker {
             checkpoint: own,
             ..loaded.clone()
         };
-        let restored =
+        let mut restored =
             PartitionLog::recover(log, config, &bare).map_err(|error| error.to_string())?;
         let tail = || replay(loaded.batches.iter().filter(move |batch| batch.last >= at));
         if log == CLUSTER_LOG {
@@ -228,7 +228,13 @@ impl Broker {
             let tc = restore_tc(self.new_tc(log), &records, tail()?)?;
             self.tcs.insert(log.partition, tc);
         } else if self.sgc_of(log).is_some() {
-            let sgc = restore_sgc(self.new_sgc(log), &records, tail()?)?;
+            self.share_loads = self.share_loads.wrapping_add(1);
+            let sgc = self.new_sgc(log).with_epoch(self.share_loads);
+            let sgc = restore_sgc(sgc, &records, tail()?)?;
+            // A late copy of the marker before must not end what is pending now.
+            for owner in sgc.pending_owners() {
+                restored.set_ordinal(owner.producer_id, owner.ordinal);
+            }
             self.sgcs.insert(log.partition, sgc);
         } else if self.gc_of(log).is_some() {
             let tail = tail()?;
@@ -308,7 +314,9 @@ fn restore_sgc(
     }
     for replayed in tail {
         match replayed {
-            Replayed::Marker(marker) => sgc.replay_end_transaction_marker(marker),
+            Replayed::Marker(marker) => {
+                sgc.replay_end_transaction_marker(marker);
+            }
             Replayed::Record(record, producer) => {
                 sgc.apply(&record, producer)
                     .map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
 //! Messages between the machines of one broker, and what the machines ask for.
 
-use ackord_machine::{Body, Envelope, LogId, OpId, Role, TxnOwner};
+use ackord_machine::{Body, Envelope, LogId, OpId, ResolveShareAcks, Role, StageShareAcks};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
     WriteTxnMarkersRequest, WriteTxnMarkersResponse, write_txn_markers as markers,
@@ -35,8 +35,8 @@ impl Broker {
             Role::Leader(log) => self.deliver_to_leader(log, envelope, gate),
             Role::Sgc(partition) => match envelope.body {
                 Body::WriteTxnMarkers { .. } => self.mark(envelope, gate),
-                Body::AddPartitionsToTxnReply { ordinal, owner, .. } => {
-                    self.note_ordinal(partition, envelope.correlation, ordinal, owner);
+                Body::AddPartitionsToTxnReply { .. } => {
+                    let envelope = self.stage_verified(partition, envelope);
                     self.with_sgc(partition, gate, |sgc, now, out| {
                         sgc.handle_envelope(now, envelope, out);
                     });
@@ -62,26 +62,31 @@ impl Broker {
     }
 
     /// The log of a share coordinator learns which transaction a stage belongs to, so that a marker
-    /// of another one cannot end it.
-    fn note_ordinal(
-        &mut self,
-        partition: i32,
-        correlation: u64,
-        ordinal: i64,
-        owner: Option<TxnOwner>,
-    ) {
-        let Some(producer_id) = self
-            .sgcs
-            .get(&partition)
-            .and_then(|sgc| sgc.staging_producer(correlation))
-        else {
-            return;
-        };
+    /// of another one cannot end it; and it has the last word, should the transaction have ended
+    /// there already.
+    fn stage_verified(&mut self, partition: i32, mut envelope: Envelope) -> Envelope {
+        let sgc = self.sgcs.get(&partition);
+        let producer = sgc.and_then(|sgc| sgc.staging_producer(envelope.correlation));
         let log = self.metadata.log(SHARE_STATE_TOPIC, partition);
-        if let Some(log) = log.and_then(|log| self.logs.get_mut(&log)) {
-            let producer_id = owner.map_or(producer_id, |owner| owner.producer_id);
-            log.set_ordinal(producer_id, ordinal);
+        let log = log.and_then(|log| self.logs.get_mut(&log));
+        if let (Some(producer), Some(log)) = (producer, log)
+            && let Body::AddPartitionsToTxnReply {
+                response,
+                ordinal,
+                owner,
+            } = &mut envelope.body
+        {
+            // Where InitProducerId kept the transaction, the client has another pair (KIP-939).
+            let producer = owner.map_or(producer, |owner| ProducerEpoch {
+                id: owner.producer_id,
+                epoch: owner.producer_epoch,
+            });
+            log.set_ordinal(producer.id, *ordinal);
+            if let Err(code) = log.check_producer(producer) {
+                response.error_code = code;
+            }
         }
+        envelope
     }
 
     fn deliver_to_leader(&mut self, log: LogId, envelope: Envelope, gate: Option<OpId>) {
@@ -95,27 +100,32 @@ impl Broker {
                     self.produce_verified(correlation, &response, ordinal, gate);
                 }
             }
-            Body::ReadShareGroupStateReply { response, pending } => {
+            Body::ReadShareGroupStateReply {
+                response,
+                pending,
+                newest,
+            } => {
                 let (response, pending) = (response.clone(), pending.clone());
+                if let Some(leader) = self.leaders.get_mut(&log) {
+                    leader.read_covers(envelope.correlation, *newest);
+                }
                 self.share_state_read(log, envelope.correlation, response, pending, gate);
             }
-            Body::ResolveShareAcks(resolve) => {
-                let resolve = resolve.clone();
-                let group = resolve.group.clone();
+            Body::ListShareAcks { group }
+            | Body::ResolveShareAcks(ResolveShareAcks { group, .. })
+            | Body::StageShareAcks(StageShareAcks { group, .. }) => {
+                let group = group.clone();
+                let ends = matches!(envelope.body, Body::ResolveShareAcks(_));
                 let mut available = false;
                 self.with_leader(log, &group, gate, |leader, ctx, out| {
-                    available = leader.resolve(ctx, resolve, out);
+                    available = leader.coordinator_asks(ctx, envelope, out);
                 });
-                self.resume_dead_letters(log, &group);
+                if ends {
+                    self.resume_dead_letters(log, &group);
+                }
                 if available {
                     self.wake_share_fetches(log, &group);
                 }
-            }
-            Body::StageShareAcks(request) => {
-                let group = request.group.clone();
-                self.with_leader(log, &group, gate, |leader, ctx, out| {
-                    leader.stage(ctx, envelope, out);
-                });
             }
             Body::WriteShareGroupStateReply(response) => {
                 let (response, correlation) = (response.clone(), envelope.correlation);
@@ -133,7 +143,9 @@ impl Broker {
             | Body::DeleteShareGroupStateReply(_)
             | Body::InitializeShareGroupState(_)
             | Body::InitializeShareGroupStateReply(_)
+            | Body::ListShareAcksReply(_)
             | Body::ReadShareGroupState(_)
+            | Body::ResolveShareAcksReply
             | Body::StageShareAcksReply(_)
             | Body::WriteShareGroupState(_)
             | Body::WriteTxnMarkersReply(_) => {}
@@ -224,7 +236,6 @@ impl Broker {
             .logs
             .get_mut(&log_id)
             .ok_or(ErrorCode::NOT_LEADER_OR_FOLLOWER)?;
-        let strict = marker.transaction_version >= 2;
         let outcome = log.append_marker(
             now,
             Marker {
@@ -257,8 +268,8 @@ impl Broker {
                 commit: marker.transaction_result,
             };
             let gate = self.journal.newest(log_id);
-            self.with_sgc(partition, gate, |sgc, _, out| {
-                sgc.complete_transaction(ended, strict, out);
+            self.with_sgc(partition, gate, |sgc, now, out| {
+                sgc.complete_transaction(now, ended, ordinal, out);
             });
         }
         Ok(self.journal.newest(log_id))
@@ -321,6 +332,7 @@ impl Broker {
             later(gate, self.journal.newest(log)),
             Broker::share_reply,
         );
+        self.arm_sgc(partition);
     }
 
     /// Runs something on the leader of a partition and carries out what it asks for.
@@ -454,6 +466,7 @@ impl Broker {
             Body::ReadShareGroupStateReply {
                 mut response,
                 pending: _,
+                newest,
             } => {
                 for partition in response
                     .results
@@ -465,6 +478,7 @@ impl Broker {
                 Body::ReadShareGroupStateReply {
                     response,
                     pending: vec![],
+                    newest,
                 }
             }
             // The others are sent again by whoever waits for them.

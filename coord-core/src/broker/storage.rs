@@ -58,6 +58,9 @@ impl Broker {
     fn appended(&mut self, ends: &[(LogId, i64)]) {
         for (log, end) in ends {
             self.advance(*log, *end);
+            if self.sgc_of(*log).is_some() {
+                self.arm_sgc(log.partition);
+            }
         }
         for gated in self.journal.release() {
             match gated {

@@ -6,6 +6,8 @@ use ackord_machine::{DeadlineReason, LogId};
 use ackord_proto::str::Str;
 
 use super::Broker;
+use super::journal::Gate;
+use crate::metadata::SHARE_STATE_TOPIC;
 
 /// How often idle producers and ids are looked for (Kafka's
 /// `producer.id.expiration.check.interval.ms`).
@@ -21,6 +23,7 @@ pub(super) enum TimerKey {
     Leader(LogId),
     Reload(LogId),
     Retention,
+    Sgc(i32),
     ShareCold,
     SharePrune,
     Tc(i32),
@@ -43,7 +46,7 @@ impl Broker {
                     .and_then(|leader| leader.next_deadline());
                 next.map_or(DeadlineReason::AcquisitionLock, |deadline| deadline.reason)
             }
-            TimerKey::DeadLetters | TimerKey::Reload(_) => DeadlineReason::Retry,
+            TimerKey::DeadLetters | TimerKey::Reload(_) | TimerKey::Sgc(_) => DeadlineReason::Retry,
             TimerKey::Retention => DeadlineReason::Retention,
             TimerKey::ShareCold | TimerKey::SharePrune => DeadlineReason::ShareState,
             TimerKey::Tc(partition) => {
@@ -83,6 +86,17 @@ impl Broker {
             .set(TimerKey::Tc(partition), at.map(|deadline| deadline.at));
     }
 
+    /// While what it says waits for the store, there is nothing to say again.
+    pub(super) fn arm_sgc(&mut self, partition: i32) {
+        let log = self.metadata.log(SHARE_STATE_TOPIC, partition);
+        let newest = log.and_then(|log| self.journal.newest(log));
+        let waits = !matches!(self.journal.gate(newest), Gate::Open);
+        let sgc = self.sgcs.get(&partition).filter(|_| !waits);
+        let at = sgc.and_then(|sgc| sgc.next_deadline());
+        self.timers
+            .set(TimerKey::Sgc(partition), at.map(|deadline| deadline.at));
+    }
+
     /// Does everything that is due.
     pub(super) fn fire_timers(&mut self) {
         if !self.is_serving() {
@@ -105,6 +119,7 @@ impl Broker {
                 TimerKey::Leader(log) => self.leader_deadline(log),
                 TimerKey::Reload(log) => self.load(log),
                 TimerKey::Retention => self.retain(),
+                TimerKey::Sgc(partition) => self.share_requests_due(partition),
                 TimerKey::ShareCold => self.snapshot_cold_shares(),
                 TimerKey::SharePrune => self.prune_share_states(),
                 TimerKey::Tc(partition) if self.is_tc_frozen(partition) => {}
@@ -139,6 +154,16 @@ impl Broker {
         }
         self.plan_all_retention();
         self.arm_expiry();
+    }
+
+    /// While a share coordinator is read back, it asks nobody; the new one begins without requests.
+    fn share_requests_due(&mut self, partition: i32) {
+        let log = self.metadata.log(SHARE_STATE_TOPIC, partition);
+        if log.is_none_or(|log| !self.frozen.contains(&log)) {
+            self.with_sgc(partition, None, |sgc, now, out| {
+                sgc.handle_timeout(now, out)
+            });
+        }
     }
 
     fn group_deadline(&mut self, id: &Str) {

@@ -56,6 +56,7 @@ pub struct LeaderContext<'a> {
 #[derive(Clone, Debug)]
 pub struct Leader {
     log: LogId,
+    epoch: i32,
     shares: BTreeMap<Str, Share>,
     writes: BTreeMap<u64, persist::Write>,
     last_correlation: u64,
@@ -76,11 +77,20 @@ enum TimerKey {
 impl Leader {
     /// Without any share partition yet.
     pub fn new(log: LogId) -> Self {
+        Leader::with_epoch(log, 0)
+    }
+
+    /// The same under a leader epoch: it rises with each leader that the partition gets, and the
+    /// share coordinator refuses what older ones still send.
+    pub fn with_epoch(log: LogId, epoch: i32) -> Self {
+        let from = u64::try_from(epoch).unwrap_or_default() << 32;
         Leader {
             log,
+            epoch,
             shares: BTreeMap::new(),
             writes: BTreeMap::new(),
-            last_correlation: 0,
+            // An answer to a leader of before matches nothing.
+            last_correlation: from,
             timers: Timers::new(),
         }
     }
@@ -93,6 +103,28 @@ impl Leader {
     /// The share partition of a group, if it is loaded.
     pub fn share_partition(&self, group: &str) -> Option<&SharePartition> {
         self.shares.get(group).and_then(Share::ready)
+    }
+
+    /// The leader epoch.
+    pub fn epoch(&self) -> i32 {
+        self.epoch
+    }
+
+    /// Writes that the share coordinator has not answered.
+    pub fn unanswered_writes(&self) -> impl Iterator<Item = &Envelope> {
+        self.writes.values().map(|write| &write.envelope)
+    }
+
+    /// The correlation of a group's read that the share coordinator has not answered, and what the
+    /// share coordinator has asked for since.
+    pub fn reading(&self, group: &str) -> Option<(u64, &[Envelope])> {
+        let share = self.shares.get(group)?;
+        Some((share.read_under_way()?, &share.waiting))
+    }
+
+    /// The newest number of the share coordinator that was taken in for a group.
+    pub fn newest_taken(&self, group: &str) -> u64 {
+        self.shares.get(group).map_or(0, |share| share.newest)
     }
 
     /// The share partition of a group; begins to load it where that has not happened.
@@ -243,7 +275,7 @@ impl Leader {
     /// answered are given up: whether they are stored shows when the state is read.
     pub fn forget(&mut self, group: &str, out: &mut Outbox<LeaderReply>) {
         if let Some(share) = self.shares.remove(group) {
-            self.refuse_stages(share.stages, ErrorCode::COORDINATOR_NOT_AVAILABLE, out);
+            self.turn_away(share.waiting, ErrorCode::COORDINATOR_NOT_AVAILABLE, out);
         }
         let name = Str::from(group);
         self.timers.cancel(&TimerKey::Read(name.clone()));

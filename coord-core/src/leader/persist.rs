@@ -14,12 +14,9 @@ use ackord_proto::str::Str;
 use ackord_share_partition::{AckError, Change, RecordState, SharePartition, StateBatch};
 
 use super::share::{Phase, Share};
-use super::transaction::{end, given_up};
+use super::transaction::Arrival;
 use super::{Leader, LeaderContext, LeaderReply, TimerKey};
 use crate::outbox::{Outbox, Ticket};
-
-/// The one leader epoch there is while partitions do not move.
-pub(super) const LEADER_EPOCH: i32 = 0;
 
 pub(super) fn acknowledged(refusal: Option<AckError>) -> LeaderReply {
     match refusal {
@@ -56,7 +53,7 @@ impl Leader {
     ) -> Envelope {
         let partition = read::PartitionData {
             partition: self.log.partition,
-            leader_epoch: LEADER_EPOCH,
+            leader_epoch: self.epoch,
             ..Default::default()
         };
         let topic = read::ReadStateData {
@@ -88,7 +85,7 @@ impl Leader {
         let partition = write::PartitionData {
             partition: self.log.partition,
             state_epoch: self.shares.get(group).map_or(0, Share::state_epoch),
-            leader_epoch: LEADER_EPOCH,
+            leader_epoch: self.epoch,
             start_offset: change.start_offset,
             delivery_complete_count: change.delivery_complete_count,
             state_batches: change.batches.iter().map(batch).collect(),
@@ -115,8 +112,17 @@ impl Leader {
             .map(|(group, _)| group)
     }
 
+    /// The share coordinator's answer to a read has everything in it that the share coordinator sent
+    /// up to `newest`. To be called before [`Leader::loaded`].
+    pub fn read_covers(&mut self, correlation: u64, newest: u64) {
+        let waits = |share: &&mut Share| share.read_under_way() == Some(correlation);
+        if let Some(share) = self.shares.values_mut().find(waits) {
+            share.note(newest);
+        }
+    }
+
     /// The share coordinator's answer to a read. A share partition that has no start yet begins at
-    /// `first`. Stages that waited for it go on.
+    /// `first`. What waited for it goes on.
     pub fn loaded(
         &mut self,
         ctx: LeaderContext<'_>,
@@ -139,8 +145,8 @@ impl Leader {
             let code = result.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |result| result.error_code);
             let code = leader_code(code);
             share.phase = Phase::Failed(code);
-            let stages = core::mem::take(&mut share.stages);
-            self.refuse_stages(stages, code, out);
+            let waiting = core::mem::take(&mut share.waiting);
+            self.turn_away(waiting, code, out);
             return;
         };
         let chosen = (result.start_offset < 0).then_some(first);
@@ -152,17 +158,12 @@ impl Leader {
             .collect();
         let config = ctx.settings.partition_config();
         let mut partition = SharePartition::load(config, start, &batches, pending);
-        let mut all_given_up = Vec::new();
-        for resolve in core::mem::take(&mut share.resolves) {
-            let change = end(ctx, &mut partition, &resolve);
-            all_given_up.extend(given_up(change, &resolve));
-        }
         let trimmed = partition.archive_below(ctx.log_start);
         share.phase = Phase::Ready {
             partition: Box::new(partition),
             state_epoch: result.state_epoch,
         };
-        let stages = core::mem::take(&mut share.stages);
+        let waiting = core::mem::take(&mut share.waiting);
         if chosen.is_some() && trimmed.is_empty() {
             // Without this a restart would choose again and skip what came meanwhile.
             let change = Change {
@@ -172,12 +173,9 @@ impl Leader {
             };
             self.store(ctx, group, change, None, out);
         }
-        for given_up in all_given_up {
-            self.store(ctx, group, given_up, None, out);
-        }
         self.store(ctx, group, trimmed, None, out);
-        for stage in stages {
-            self.stage(ctx, stage, out);
+        for envelope in waiting {
+            self.asked(ctx, envelope, Arrival::Waited, out);
         }
     }
 

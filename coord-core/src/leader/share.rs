@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use ackord_machine::{Envelope, MonoTime, ResolveShareAcks};
+use ackord_machine::{Envelope, MonoTime, PendingAck};
 use ackord_proto::error_code::ErrorCode;
 use ackord_share_partition::{SharePartition, Span};
 
@@ -22,10 +22,11 @@ pub enum ShareLoad<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Share {
     pub(super) phase: Phase,
-    /// Stages that wait for the state.
-    pub(super) stages: Vec<Envelope>,
-    /// Ends of transactions that came while the state was read.
-    pub(super) resolves: Vec<ResolveShareAcks>,
+    /// What the share coordinator has asked for while the state is read.
+    pub(super) waiting: Vec<Envelope>,
+    /// The newest number of the share coordinator that was taken. It numbers what it sends, so what
+    /// is not above is an old copy.
+    pub(super) newest: u64,
     /// Delivered offsets at which the log has no record but a marker, ascending.
     holes: Vec<Span>,
 }
@@ -47,8 +48,8 @@ impl Share {
         let phase = Phase::Reading { correlation };
         Share {
             phase,
-            stages: Vec::new(),
-            resolves: Vec::new(),
+            waiting: Vec::new(),
+            newest: 0,
             holes: Vec::new(),
         }
     }
@@ -99,6 +100,17 @@ impl Share {
             Phase::Ready { state_epoch, .. } => *state_epoch,
             Phase::Failed(_) | Phase::Reading { .. } => 0,
         }
+    }
+
+    /// What transactions hold of a range.
+    pub(super) fn pending(&self, first: i64, last: i64) -> Vec<PendingAck> {
+        self.ready().map_or(Vec::new(), |partition| {
+            partition.pending_acks(first, last).collect()
+        })
+    }
+
+    pub(super) fn note(&mut self, number: u64) {
+        self.newest = self.newest.max(number);
     }
 
     pub(super) fn next_lock(&self) -> Option<MonoTime> {

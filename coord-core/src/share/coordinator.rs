@@ -9,7 +9,7 @@ use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 
 use super::records::{self, CorruptShareRecord, ShareRecord};
-use super::stage::Stages;
+use super::requests::Requests;
 use super::state::{ShareKey, ShareState};
 use crate::outbox::{Outbox, ProducerEpoch, StateRecord};
 
@@ -46,7 +46,7 @@ pub struct ShareCoordinator {
     pub(super) states: BTreeMap<ShareKey, ShareState>,
     /// Share partitions in which a producer has something pending.
     pub(super) by_producer: BTreeMap<i64, BTreeSet<ShareKey>>,
-    pub(super) stages: Stages,
+    pub(super) requests: Requests,
 }
 
 impl ShareCoordinator {
@@ -58,7 +58,17 @@ impl ShareCoordinator {
             config,
             states: BTreeMap::new(),
             by_producer: BTreeMap::new(),
-            stages: Stages::default(),
+            requests: Requests::default(),
+        }
+    }
+
+    /// In the place of one that was read back or lived elsewhere: `epoch` rises with each of them
+    /// (Kafka's leader epoch of the `__share_group_state` partition), so that leaders can tell their
+    /// messages apart.
+    pub fn with_epoch(self, epoch: u32) -> Self {
+        ShareCoordinator {
+            requests: Requests::of_epoch(epoch),
+            ..self
         }
     }
 
@@ -95,6 +105,12 @@ impl ShareCoordinator {
     pub fn pending_owner(&self, group: &str) -> Option<TxnOwner> {
         let mut pending = self.states_of(group).flat_map(|(_, state)| &state.pending);
         pending.next().map(|range| range.owner)
+    }
+
+    /// The transactions that hold something here, some of them more than once.
+    pub fn pending_owners(&self) -> impl Iterator<Item = TxnOwner> + '_ {
+        let all = self.states.values().flat_map(|state| &state.pending);
+        all.map(|range| range.owner)
     }
 
     /// Producers that hold something here.
@@ -234,8 +250,13 @@ impl ShareCoordinator {
                 Body::InitializeShareGroupStateReply(self.initialize_all(now, &request, out))
             }
             Body::ReadShareGroupState(request) => {
-                let (response, pending) = self.read_all(&request);
-                Body::ReadShareGroupStateReply { response, pending }
+                let (response, pending) = self.read_all(&request, out);
+                let newest = self.requests.newest();
+                Body::ReadShareGroupStateReply {
+                    response,
+                    pending,
+                    newest,
+                }
             }
             Body::WriteShareGroupState(request) => {
                 Body::WriteShareGroupStateReply(self.write_all(now, &request, out))
@@ -245,20 +266,24 @@ impl ShareCoordinator {
             }
             Body::AddPartitionsToTxnReply {
                 response,
-                ordinal: _,
+                ordinal,
                 owner,
             } => {
-                self.verified(envelope.correlation, &response, owner, out);
-                return;
+                let owner = owner.map(|owner| TxnOwner { ordinal, ..owner });
+                return self.verified(now, envelope.correlation, &response, owner, out);
             }
             Body::StageShareAcksReply(reply) => {
-                self.staged(envelope.correlation, reply, out);
-                return;
+                return self.staged(now, envelope.correlation, reply, out);
             }
+            Body::ListShareAcksReply(held) => {
+                return self.listed(now, envelope.correlation, &held, out);
+            }
+            Body::ResolveShareAcksReply => return self.resolved(envelope.correlation),
             // Answers to what a share coordinator never asks, and requests for other roles.
             Body::AddPartitionsToTxn(_)
             | Body::DeleteShareGroupStateReply(_)
             | Body::InitializeShareGroupStateReply(_)
+            | Body::ListShareAcks { .. }
             | Body::ReadShareGroupStateReply { .. }
             | Body::ResolveShareAcks(_)
             | Body::StageShareAcks(_)

@@ -34,6 +34,12 @@ impl DeliveryRanges {
             .map(|(first, (last, delivery))| (*first, *last, *delivery))
     }
 
+    /// What is known of one offset.
+    pub fn at(&self, offset: i64) -> Option<Delivery> {
+        let (_, (last, delivery)) = self.ranges.range(..=offset).next_back()?;
+        (offset <= *last).then_some(*delivery)
+    }
+
     /// No ranges.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()

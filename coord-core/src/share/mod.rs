@@ -7,6 +7,8 @@ mod delivery_ranges;
 mod each_partition;
 mod persister;
 mod records;
+mod reload;
+mod requests;
 mod stage;
 mod state;
 #[cfg(test)]

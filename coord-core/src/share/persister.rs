@@ -135,6 +135,15 @@ impl ShareCoordinator {
         (result, state.pending.clone())
     }
 
+    /// A leader of a newer epoch reads: what older ones still write is refused from now on.
+    fn note_leader(&mut self, key: &ShareKey, epoch: i32, out: &mut Outbox<ShareReply>) {
+        if let Some(state) = self.states.get(key).filter(|it| it.leader_epoch < epoch) {
+            let mut update = ShareUpdate::of_leader(epoch);
+            update.snapshot_epoch = state.snapshot_epoch;
+            self.append(alloc::vec![records::update(key, &update)], None, out);
+        }
+    }
+
     /// What is known of a share partition without its records (KIP-1226); -1 where it has no state.
     pub fn summary(
         &self,
@@ -227,13 +236,12 @@ impl ShareCoordinator {
     /// Forgets all share partitions of a deleted partition; markers find nothing there any more.
     pub fn delete_topic(&mut self, log: LogId, out: &mut Outbox<ShareReply>) {
         let gone = |key: &&ShareKey| key.topic == log.topic && key.partition == log.partition;
-        let tombstones = self
-            .states
-            .keys()
-            .filter(gone)
-            .map(records::tombstone)
-            .collect();
+        let gone: Vec<ShareKey> = self.states.keys().filter(gone).cloned().collect();
+        let tombstones = gone.iter().map(records::tombstone).collect();
         self.append(tombstones, None, out);
+        for key in &gone {
+            self.drop_requests_of(key, out);
+        }
     }
 
     /// Whether a transaction holds records of the share partition.
@@ -270,6 +278,7 @@ impl ShareCoordinator {
     pub(super) fn read_all(
         &mut self,
         request: &ReadShareGroupStateRequest,
+        out: &mut Outbox<ShareReply>,
     ) -> (ReadShareGroupStateResponse, Vec<PendingAck>) {
         let mut all_pending = Vec::new();
         let response = each_partition!(
@@ -278,6 +287,7 @@ impl ShareCoordinator {
             read::ReadStateResult,
             |key, data| {
                 let (result, pending) = self.read(&key, data);
+                self.note_leader(&key, data.leader_epoch, out);
                 all_pending.extend(pending);
                 result
             }

@@ -84,6 +84,7 @@ impl ShareUpdate {
             delivery_count: range.delivery_count,
             acknowledge_type: range.acknowledge_type,
             dead_letter: range.dead_letter,
+            ordinal: range.owner.ordinal,
             ..Default::default()
         };
         ShareUpdate {
@@ -93,6 +94,11 @@ impl ShareUpdate {
             delivery_complete_count: -1,
             batches: ranges.iter().map(batch).collect(),
         }
+    }
+
+    /// A leader of this epoch has come; nothing else changes.
+    pub(super) fn of_leader(leader_epoch: i32) -> Self {
+        ShareUpdate::of_stage(leader_epoch, &[])
     }
 
     /// The state that an update makes where nothing was known.
@@ -118,15 +124,18 @@ impl ShareUpdate {
     }
 
     pub(super) fn staged_by(&self, producer: ProducerEpoch) -> impl Iterator<Item = PendingAck> {
-        let owner = TxnOwner {
-            producer_id: producer.id,
-            producer_epoch: producer.epoch,
-        };
-        self.batches.iter().map(move |batch| pending(batch, owner))
+        self.batches
+            .iter()
+            .map(move |batch| pending(batch, producer.id, producer.epoch))
     }
 }
 
-fn pending(batch: &StateBatch, owner: TxnOwner) -> PendingAck {
+fn pending(batch: &StateBatch, producer_id: i64, producer_epoch: i16) -> PendingAck {
+    let owner = TxnOwner {
+        producer_id,
+        producer_epoch,
+        ordinal: batch.ordinal,
+    };
     PendingAck {
         first_offset: batch.first_offset,
         last_offset: batch.last_offset,
@@ -187,14 +196,7 @@ fn state_of(value: &ShareSnapshotValue) -> ShareState {
     let mut staged = Vec::new();
     for batch in &value.state_batches {
         if batch.delivery_state == TX_PENDING {
-            let (producer_id, producer_epoch) = (batch.producer_id, batch.producer_epoch);
-            staged.push(pending(
-                batch,
-                TxnOwner {
-                    producer_id,
-                    producer_epoch,
-                },
-            ));
+            staged.push(pending(batch, batch.producer_id, batch.producer_epoch));
         } else {
             let delivery = Delivery {
                 count: batch.delivery_count,
@@ -236,6 +238,7 @@ pub(super) fn snapshot(key: &ShareKey, state: &ShareState, now: WallTime) -> Sta
         producer_id: range.owner.producer_id,
         producer_epoch: range.owner.producer_epoch,
         dead_letter: range.dead_letter,
+        ordinal: range.owner.ordinal,
         ..Default::default()
     });
     let value = ShareSnapshotValue {

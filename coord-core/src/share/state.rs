@@ -86,16 +86,64 @@ impl ShareState {
         }
     }
 
+    /// What of `held` is not pending.
+    pub fn not_pending(&self, held: &[PendingAck]) -> Vec<PendingAck> {
+        let mut missing: Vec<PendingAck> = held.to_vec();
+        for stored in &self.pending {
+            missing = missing
+                .into_iter()
+                .flat_map(|range| without(range, stored))
+                .collect();
+        }
+        missing
+    }
+
+    /// Whether nothing of a record that was delivered `count` times can come back any more.
+    fn is_done(&self, offset: i64, count: i16) -> bool {
+        let end = self.deliveries.at(offset);
+        offset < self.start_offset
+            || end.is_some_and(|end| {
+                end.count >= count && (end.is_terminal() || end.state == ARCHIVING)
+            })
+    }
+
+    /// Which of the records of `range` have ended in this state, and which are free: two lists.
+    pub fn split_by_end(&self, range: &PendingAck) -> [Vec<PendingAck>; 2] {
+        let mut lists = [Vec::new(), Vec::new()];
+        let mut from = range.first_offset;
+        while from <= range.last_offset {
+            let done = self.is_done(from, range.delivery_count);
+            let mut last = from;
+            while last < range.last_offset && self.is_done(last + 1, range.delivery_count) == done {
+                last += 1;
+            }
+            let part = PendingAck {
+                first_offset: from,
+                last_offset: last,
+                ..*range
+            };
+            lists[usize::from(!done)].push(part);
+            from = last + 1;
+        }
+        lists
+    }
+
     /// Ends what `producer_id` staged under epochs up to `marker_epoch`; everything else stays.
-    pub fn complete(&mut self, producer_id: i64, marker_epoch: i16, commit: bool) {
+    /// Returns what has ended.
+    pub fn complete(
+        &mut self,
+        producer_id: i64,
+        marker_epoch: i16,
+        commit: bool,
+    ) -> Vec<PendingAck> {
         let ends = |owner: TxnOwner| {
             owner.producer_id == producer_id && owner.producer_epoch <= marker_epoch
         };
         let (ended, kept) = self.pending.drain(..).partition(|range| ends(range.owner));
         self.pending = kept;
         let ended: Vec<PendingAck> = ended;
-        for range in ended {
-            let state = if commit { committed_state(&range) } else { 0 };
+        for range in &ended {
+            let state = if commit { committed_state(range) } else { 0 };
             let delivery = Delivery {
                 count: range.delivery_count,
                 state,
@@ -104,7 +152,32 @@ impl ShareState {
                 .merge(range.first_offset, range.last_offset, delivery);
         }
         self.advance(self.start_offset);
+        ended
     }
+}
+
+/// What of `range` lies outside of `stored`, where both have one owner.
+fn without(range: PendingAck, stored: &PendingAck) -> impl Iterator<Item = PendingAck> {
+    let apart = stored.last_offset < range.first_offset
+        || range.last_offset < stored.first_offset
+        || !stored.owner.is_same(range.owner);
+    let pieces = if apart {
+        [Some(range), None]
+    } else {
+        let before = PendingAck {
+            last_offset: stored.first_offset - 1,
+            ..range
+        };
+        let behind = PendingAck {
+            first_offset: stored.last_offset.saturating_add(1),
+            ..range
+        };
+        [
+            Some(before).filter(|piece| piece.first_offset <= piece.last_offset),
+            Some(behind).filter(|piece| piece.first_offset <= piece.last_offset),
+        ]
+    };
+    pieces.into_iter().flatten()
 }
 
 /// Delivery state after commit: accept acknowledges; reject and gap archive, where a reject may have

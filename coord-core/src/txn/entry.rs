@@ -124,6 +124,7 @@ impl Entry {
         TxnOwner {
             producer_id: self.producer_id,
             producer_epoch: self.producer_epoch,
+            ordinal: self.start_ms,
         }
     }
 

@@ -1,28 +1,29 @@
-//! The machines and the messages between them.
+//! The machines, and what can happen to them.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 
 use ackord_coord_core::BrokerConfig;
 use ackord_coord_core::leader::{Leader, LeaderContext, LeaderReply, ShareLoad};
-use ackord_coord_core::metadata::ShareGroupSettings;
-use ackord_coord_core::outbox::{Outbox, Output, ProducerEpoch, Ticket};
-use ackord_coord_core::share::{
-    EndMarker, ShareCoordinator, ShareCoordinatorConfig, ShareKey, ShareReply, StageCommand,
+use ackord_coord_core::log::{LogConfig, PartitionLog};
+use ackord_coord_core::metadata::{SHARE_STATE_TOPIC, ShareGroupSettings};
+use ackord_coord_core::outbox::{Outbox, Ticket};
+use ackord_coord_core::share::{ShareCoordinator, ShareCoordinatorConfig, ShareKey, StageCommand};
+use ackord_coord_core::txn::{
+    AddKind, AddPartitions, Participants, ProducerIds, TxnConfig, TxnCoordinator, TxnCtx,
+    TxnDescription, TxnState,
 };
-use ackord_machine::{
-    Body, Envelope, LogId, MonoTime, Now, ResolveShareAcks, Role, StagedRange, TxnOwner, WallTime,
-};
+use ackord_machine::{Envelope, LogId, MonoTime, Now, Role, StagedRange, TxnOwner, WallTime};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
-    AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, add_partitions_to_txn as add,
-    initialize_share_group_state as initialize,
+    EndTxnRequest, InitProducerIdRequest, initialize_share_group_state as initialize,
 };
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
-use ackord_share_partition::{AcquireMode, LogBatch, RecordState};
+use ackord_share_partition::{AcquireMode, Config, LogBatch};
 
-const LOG: LogId = LogId {
+use crate::network::{Fault, Network, Sabotage};
+
+pub(crate) const LOG: LogId = LogId {
     topic: Uuid([5; 16]),
     partition: 0,
 };
@@ -30,91 +31,127 @@ const STATE_LOG: LogId = LogId {
     topic: Uuid([6; 16]),
     partition: 0,
 };
-const TICKET: Ticket = Ticket { slot: 1, part: 0 };
-const EPOCHS: i16 = 2;
+const TXN_LOG: LogId = LogId {
+    topic: Uuid([7; 16]),
+    partition: 0,
+};
+/// An acquisition lock: far longer than all retries of a run together.
+const LOCK_MS: i64 = 100_000_000;
+/// A transaction: far longer than all locks of a run together, so that nothing times out by itself.
+const TIMEOUT_MS: i32 = i32::MAX - 1;
+/// Longer than any wait between two copies of a request.
+const RETRY_MS: i64 = 33_000;
+
+/// How large a world is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    pub(crate) records: i64,
+    pub(crate) members: usize,
+    pub(crate) producers: usize,
+    /// For each producer.
+    pub(crate) transactions: usize,
+    /// Requests of the share coordinator without an answer, beside which nothing is staged.
+    pub(crate) open: usize,
+    /// Messages that are delayed at one time.
+    pub(crate) held: usize,
+    /// Of whichever machine.
+    pub(crate) crashes: u8,
+    /// Transaction version 2.
+    pub(crate) epoch_per_txn: bool,
+}
 
 /// One thing that happens.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
+    /// A delayed message arrives.
+    Arrive(usize),
     Begin(usize),
+    CrashLeader,
+    CrashShareCoordinator,
+    CrashTransactionCoordinator,
     End(usize, bool),
+    /// InitProducerId: an ongoing transaction is aborted under a new epoch.
+    Fence(usize),
     Fetch(usize),
     LocksEnd,
-    ReloadCoordinator,
-    ReloadLeader,
-    /// The leader hears how a transaction ended. In one broker the ends come in their order.
-    Resolve,
-    /// In one broker a stage is verified, held and stored in one step.
+    /// Whatever was not answered is sent again.
+    Retry,
     Stage {
         producer: usize,
-        epoch: i16,
+        /// 0 is the current epoch, 1 the one before: a stage that comes late.
+        epochs_ago: i16,
         member: usize,
         offset: i64,
     },
 }
 
-impl Event {
-    pub(crate) fn all(members: &[usize], offsets: &[i64]) -> Vec<Event> {
-        let mut all = vec![
-            Event::LocksEnd,
-            Event::ReloadCoordinator,
-            Event::ReloadLeader,
-            Event::Resolve,
-        ];
-        all.extend(members.iter().map(|member| Event::Fetch(*member)));
-        for producer in [0, 1] {
-            all.push(Event::Begin(producer));
-            all.extend([true, false].map(|commit| Event::End(producer, commit)));
-            for epoch in 0..EPOCHS {
-                for member in members {
-                    for offset in offsets {
-                        all.push(Event::Stage {
-                            producer,
-                            epoch,
-                            member: *member,
-                            offset: *offset,
-                        });
-                    }
-                }
-            }
-        }
-        all
-    }
-}
-
-/// What the transaction coordinator knows of a producer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Producer {
-    epoch: i16,
-    ongoing: bool,
-}
-
-/// What became of a record, as far as the clients were told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+/// What became of a record, as far as clients were told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Told {
     Nothing,
-    Staged(usize),
+    Staged(i64),
     Committed,
+}
+
+/// Crashes so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Crashes {
+    pub(crate) leader: u8,
+    pub(crate) sgc: u8,
+    pub(crate) tc: u8,
+}
+
+impl Crashes {
+    fn all(self) -> u8 {
+        self.leader + self.sgc + self.tc
+    }
 }
 
 #[derive(Clone)]
 pub(crate) struct World {
-    sgc: ShareCoordinator,
-    leader: Leader,
-    settings: ShareGroupSettings,
-    now: Now,
-    producers: [Producer; 2],
-    told: Vec<Told>,
-    /// Ends of transactions that the leader has not heard of.
-    resolves: Vec<ResolveShareAcks>,
-    members: [Str; 2],
+    pub(crate) scale: Scale,
+    pub(crate) sabotage: Option<Sabotage>,
+    pub(crate) tc: TxnCoordinator,
+    pub(crate) sgc: ShareCoordinator,
+    /// The log of the share coordinator: it judges markers.
+    pub(crate) log: PartitionLog,
+    pub(crate) leader: Leader,
+    pub(crate) now: Now,
+    pub(crate) told: Vec<Told>,
+    /// When the lock of the newest delivery ends.
+    pub(crate) locked_until: Vec<MonoTime>,
+    /// Transactions that each producer has begun.
+    pub(crate) begun: Vec<usize>,
+    pub(crate) crashes: Crashes,
+    /// Delayed messages.
+    pub(crate) held: Vec<Envelope>,
+    /// Of the step under way.
+    pub(crate) network: Network,
+    pub(crate) broken: Option<String>,
 }
 
-fn group() -> Str {
+struct Ids(i64);
+
+impl ProducerIds for Ids {
+    fn next(&mut self) -> Result<i64, ErrorCode> {
+        self.0 += 1;
+        Ok(self.0)
+    }
+}
+
+struct OneShareCoordinator;
+
+impl Participants for OneShareCoordinator {
+    fn role(&self, topic: &str, partition: i32) -> Option<Role> {
+        (topic == SHARE_STATE_TOPIC).then_some(Role::Sgc(partition))
+    }
+}
+
+pub(crate) fn group() -> Str {
     Str::from("g")
 }
 
-fn key() -> ShareKey {
+pub(crate) fn key() -> ShareKey {
     ShareKey {
         group: group(),
         topic: LOG.topic,
@@ -122,139 +159,311 @@ fn key() -> ShareKey {
     }
 }
 
-fn coordinator() -> ShareCoordinator {
+pub(crate) fn member(index: usize) -> Str {
+    Str::from(format!("m{index}"))
+}
+
+fn transactional_id(producer: usize) -> Str {
+    Str::from(format!("t{producer}"))
+}
+
+fn ticket(offset: i64, producer: usize) -> Ticket {
+    Ticket {
+        slot: offset as u64,
+        part: producer as u32,
+    }
+}
+
+fn share_coordinator(epoch: u32) -> ShareCoordinator {
     let config = ShareCoordinatorConfig {
         updates_per_snapshot: usize::MAX - 1,
         transaction_partitions: 1,
     };
-    ShareCoordinator::new(0, STATE_LOG, config)
+    ShareCoordinator::new(0, STATE_LOG, config).with_epoch(epoch)
+}
+
+fn txn_config() -> TxnConfig {
+    TxnConfig {
+        max_timeout_ms: TIMEOUT_MS,
+        ..TxnConfig::default()
+    }
+}
+
+/// Nothing gives a record up, so that a world is finite and whatever is done was committed.
+fn partition_config() -> Config {
+    Config {
+        delivery_count_limit: 2,
+        record_lock_ms: LOCK_MS,
+        transactional: true,
+        ..Config::default()
+    }
 }
 
 impl World {
-    pub(crate) fn new(records: i64) -> Self {
-        let configs = [
-            ("share.auto.offset.reset", "earliest"),
-            ("share.delivery.count.limit", "2"),
-        ];
-        let configs: BTreeMap<Str, Str> = configs
-            .into_iter()
-            .map(|(name, value)| (Str::from(name), Str::from(value)))
-            .collect();
+    pub(crate) fn new(scale: Scale) -> Self {
         let mut world = World {
-            sgc: coordinator(),
-            leader: Leader::new(LOG),
-            settings: ShareGroupSettings::new(&BrokerConfig::default(), &configs),
+            scale,
+            sabotage: None,
+            tc: TxnCoordinator::new(0, TXN_LOG, txn_config()),
+            sgc: share_coordinator(0),
+            log: PartitionLog::new(STATE_LOG, LogConfig::default()),
+            leader: Leader::with_epoch(LOG, 0),
             now: Now {
                 mono: MonoTime::from_millis(0),
-                wall: WallTime::from_millis(0),
+                wall: WallTime::from_millis(1000),
             },
-            producers: [Producer {
-                epoch: 0,
-                ongoing: false,
-            }; 2],
-            told: vec![Told::Nothing; records as usize],
-            resolves: Vec::new(),
-            members: [Str::from("m0"), Str::from("m1")],
+            told: vec![Told::Nothing; scale.records as usize],
+            locked_until: vec![MonoTime::from_millis(0); scale.records as usize],
+            begun: vec![0; scale.producers],
+            crashes: Crashes::default(),
+            held: Vec::new(),
+            network: Network::default(),
+            broken: None,
         };
         let data = initialize::PartitionData {
             start_offset: 0,
             ..Default::default()
         };
-        let now = world.now;
-        world.sgc.initialize(now, &key(), &data, &mut Outbox::new());
+        world
+            .sgc
+            .initialize(world.now, &key(), &data, &mut Outbox::new());
+        for producer in 0..scale.producers {
+            world.init_producer_id(producer);
+        }
+        world.end_step();
         world
     }
 
-    fn records(&self) -> i64 {
-        self.told.len() as i64
+    pub(crate) fn with(mut self, sabotage: Sabotage) -> Self {
+        self.sabotage = Some(sabotage);
+        self
     }
 
-    /// Does `event`; `false` where it cannot happen now.
-    pub(crate) fn step(&mut self, event: Event) -> bool {
-        match event {
-            Event::Begin(producer) => {
-                let own = &mut self.producers[producer];
-                let can = !own.ongoing && own.epoch < EPOCHS;
-                own.ongoing |= can;
-                can
+    pub(crate) fn can_hold(&self) -> bool {
+        self.held.len() < self.scale.held
+    }
+
+    pub(crate) fn broken(&self) -> Option<String> {
+        self.broken.clone().or_else(|| self.check().err())
+    }
+
+    /// The state of a producer at its coordinator.
+    pub(crate) fn transaction(&self, producer: usize) -> TxnDescription<'_> {
+        let found = self.tc.transaction(&transactional_id(producer));
+        found.expect("every producer was initialised")
+    }
+
+    /// What can happen now; some of it may turn out to be impossible.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let mut all: Vec<Event> = (0..self.held.len()).map(Event::Arrive).collect();
+        all.extend([Event::LocksEnd, Event::Retry]);
+        all.extend((0..self.scale.members).map(Event::Fetch));
+        for producer in 0..self.scale.producers {
+            all.push(Event::Begin(producer));
+            all.extend([true, false].map(|commit| Event::End(producer, commit)));
+            if self.scale.epoch_per_txn {
+                all.push(Event::Fence(producer));
             }
-            Event::End(producer, commit) => self.end(producer, commit),
-            Event::Fetch(member) => self.fetch(member),
-            Event::LocksEnd => {
-                self.now.mono = self.now.mono.plus_millis(30_000);
-                self.with_leader(|leader, ctx, out| {
-                    leader.expire(ctx, &group(), out);
-                });
-                true
-            }
-            Event::ReloadCoordinator => self.reload_coordinator(),
-            Event::ReloadLeader => self.reload_leader(),
-            Event::Resolve => {
-                if self.resolves.is_empty() {
-                    return false;
+            for member in 0..self.scale.members {
+                for offset in 0..self.scale.records {
+                    all.extend([0, 1].map(|epochs_ago| Event::Stage {
+                        producer,
+                        epochs_ago,
+                        member,
+                        offset,
+                    }));
                 }
-                let resolve = self.resolves.remove(0);
-                self.with_leader(|leader, ctx, out| {
-                    leader.resolve(ctx, resolve, out);
-                });
+            }
+        }
+        all.extend([
+            Event::CrashLeader,
+            Event::CrashShareCoordinator,
+            Event::CrashTransactionCoordinator,
+        ]);
+        all
+    }
+
+    /// Does `event` and all that follows, where one message may suffer a fault. `None` where it
+    /// cannot happen now; else how many messages there were.
+    pub(crate) fn step(&mut self, event: Event, fault: Option<(usize, Fault)>) -> Option<usize> {
+        self.begin_step(fault);
+        let happens = match event {
+            Event::Arrive(index) => {
+                let envelope = self.held.remove(index);
+                self.deliver(envelope);
                 true
             }
+            Event::Begin(producer) => self.begin(producer),
+            Event::CrashLeader => self.crash_leader(),
+            Event::CrashShareCoordinator => self.crash_share_coordinator(),
+            Event::CrashTransactionCoordinator => self.crash_transaction_coordinator(),
+            Event::End(producer, commit) => self.end(producer, commit),
+            Event::Fence(producer) => {
+                let ongoing = self.transaction(producer).state == TxnState::Ongoing;
+                if ongoing {
+                    self.init_producer_id(producer);
+                }
+                ongoing
+            }
+            Event::Fetch(member) => self.fetch(member),
+            Event::LocksEnd => self.locks_end(),
+            Event::Retry => self.retry(),
             Event::Stage {
                 producer,
-                epoch,
+                epochs_ago,
                 member,
                 offset,
-            } => self.stage(producer, epoch, member, offset),
-        }
+            } => self.stage(producer, epochs_ago, member, offset),
+        };
+        happens.then(|| self.end_step())
     }
 
-    /// The coordinator is read back; in one process the leader's state goes with it.
-    fn reload_coordinator(&mut self) -> bool {
-        let mut copy = coordinator();
-        for record in self.sgc.snapshot(self.now) {
-            copy.apply(&record, None).expect("own records decode");
-        }
-        self.sgc = copy;
-        self.reload_leader()
+    pub(crate) fn with_tc(
+        &mut self,
+        run: impl FnOnce(
+            &mut TxnCoordinator,
+            &mut TxnCtx<'_>,
+            &mut Outbox<ackord_coord_core::txn::TxnReply>,
+        ),
+    ) {
+        let mut out = Outbox::new();
+        let mut ctx = TxnCtx {
+            now: self.now,
+            ids: &mut Ids(self.tc.transactions().len() as i64 - 1),
+            participants: &OneShareCoordinator,
+        };
+        run(&mut self.tc, &mut ctx, &mut out);
+        self.carry_out(out, |_, _, _| {});
     }
 
-    fn reload_leader(&mut self) -> bool {
-        self.leader = Leader::new(LOG);
-        self.with_leader(|leader, ctx, out| {
-            leader.load(ctx, &group(), out);
-        });
+    pub(crate) fn with_sgc(
+        &mut self,
+        run: impl FnOnce(&mut ShareCoordinator, Now, &mut Outbox<ackord_coord_core::share::ShareReply>),
+    ) {
+        let mut out = Outbox::new();
+        run(&mut self.sgc, self.now, &mut out);
+        self.carry_out(out, World::answered);
+    }
+
+    pub(crate) fn with_leader(
+        &mut self,
+        run: impl FnOnce(&mut Leader, LeaderContext<'_>, &mut Outbox<LeaderReply>),
+    ) {
+        let configs = [("share.auto.offset.reset", "earliest")];
+        let configs: BTreeMap<Str, Str> = configs
+            .into_iter()
+            .map(|(name, value)| (Str::from(name), Str::from(value)))
+            .collect();
+        let settings = ShareGroupSettings::new(&BrokerConfig::default(), &configs);
+        let ctx = LeaderContext {
+            now: self.now,
+            log_start: 0,
+            high_watermark: self.scale.records,
+            settings: &settings,
+            state_partitions: 1,
+            queue_open: false,
+        };
+        let mut out = Outbox::new();
+        run(&mut self.leader, ctx, &mut out);
+        self.leader.set_config("g", &partition_config());
+        self.carry_out(out, |_, _, _| {});
+    }
+
+    fn init_producer_id(&mut self, producer: usize) {
+        let request = InitProducerIdRequest {
+            transactional_id: Some(transactional_id(producer)),
+            transaction_timeout_ms: TIMEOUT_MS,
+            producer_id: -1,
+            producer_epoch: -1,
+            ..Default::default()
+        };
+        let ticket = ticket(0, producer);
+        self.with_tc(|tc, ctx, out| tc.init_producer_id(ctx, ticket, &request, 5, out));
+    }
+
+    fn begin(&mut self, producer: usize) -> bool {
+        let entry = self.transaction(producer);
+        let rests = !entry.state.is_prepared() && entry.state != TxnState::Ongoing;
+        if !rests || self.begun[producer] >= self.scale.transactions {
+            return false;
+        }
+        let kind = match self.scale.epoch_per_txn {
+            true => AddKind::ShareAcks,
+            false => AddKind::Partitions,
+        };
+        let request = AddPartitions {
+            version: 3,
+            kind,
+            transactional_id: transactional_id(producer),
+            producer_id: entry.producer_id,
+            producer_epoch: entry.producer_epoch,
+            partitions: vec![(Str::from(SHARE_STATE_TOPIC), 0)],
+        };
+        self.begun[producer] += 1;
+        let ticket = ticket(0, producer);
+        self.with_tc(|tc, ctx, out| tc.add_partitions(ctx.now, ticket, request, out));
         true
     }
 
-    fn fetch(&mut self, member: usize) -> bool {
-        let member = self.members[member].clone();
-        self.with_leader(|leader, ctx, out| {
-            leader.load(ctx, &group(), out);
-        });
-        let log: Vec<LogBatch> = (0..self.records())
+    fn end(&mut self, producer: usize, commit: bool) -> bool {
+        let entry = self.transaction(producer);
+        if entry.state != TxnState::Ongoing {
+            return false;
+        }
+        let request = EndTxnRequest {
+            transactional_id: transactional_id(producer),
+            producer_id: entry.producer_id,
+            producer_epoch: entry.producer_epoch,
+            committed: commit,
+            ..Default::default()
+        };
+        let version = if self.scale.epoch_per_txn { 5 } else { 4 };
+        let ticket = ticket(0, producer);
+        self.with_tc(|tc, ctx, out| tc.end_txn(ctx, ticket, &request, version, out));
+        true
+    }
+
+    fn fetch(&mut self, index: usize) -> bool {
+        let records = self.scale.records;
+        let log: Vec<LogBatch> = (0..records)
             .map(|base| LogBatch { base, last: base })
             .collect();
-        let records = self.records();
         let mut got = Vec::new();
+        let was_there = self.leader.share_partition("g").is_some();
         self.with_leader(|leader, ctx, out| {
             if let ShareLoad::Ready(partition) = leader.load(ctx, &group(), out) {
                 let from = partition.next_fetch_offset().clamp(0, records) as usize;
                 let mode = AcquireMode::RecordLimit;
-                got = partition.acquire(ctx.now.mono, &member, &log[from..], 1, 1, mode);
+                got = partition.acquire(ctx.now.mono, &member(index), &log[from..], 1, 1, mode);
             }
         });
-        !got.is_empty()
+        for acquired in &got {
+            let offset = acquired.first as usize;
+            self.locked_until[offset] = self.now.mono.plus_millis(LOCK_MS);
+            if self.told[offset] == Told::Committed {
+                self.break_rule(format!(
+                    "offset {offset} was committed and is delivered again"
+                ));
+            }
+        }
+        !got.is_empty() || !was_there
     }
 
-    fn stage(&mut self, producer: usize, epoch: i16, member: usize, offset: i64) -> bool {
+    fn stage(&mut self, producer: usize, epochs_ago: i16, index: usize, offset: i64) -> bool {
+        let entry = self.transaction(producer);
+        let producer_epoch = entry.producer_epoch - epochs_ago;
+        if producer_epoch < 0 || self.sgc.unanswered().count() >= self.scale.open {
+            return false;
+        }
         let command = StageCommand {
             key: key(),
-            transactional_id: Str::from(format!("t{producer}")),
+            transactional_id: transactional_id(producer),
             owner: TxnOwner {
-                producer_id: producer as i64,
-                producer_epoch: epoch,
+                producer_id: entry.producer_id,
+                producer_epoch,
+                ordinal: 0,
             },
-            member: Some(self.members[member].clone()),
+            member: Some(member(index)),
             member_error: ErrorCode::NONE,
             ranges: vec![StagedRange {
                 first_offset: offset,
@@ -263,273 +472,76 @@ impl World {
                 delivery_count: None,
             }],
         };
-        let mut out = Outbox::new();
-        self.sgc.stage(TICKET, command, &mut out);
-        for stage in self.route(out, producer, offset) {
-            let answers = self.with_leader(|leader, ctx, out| leader.stage(ctx, stage, out));
-            for answer in answers {
-                let mut out = Outbox::new();
-                self.sgc.handle_envelope(self.now, answer, &mut out);
-                self.route(out, producer, offset);
-            }
-        }
+        let ticket = ticket(offset, producer);
+        self.with_sgc(|sgc, now, out| sgc.stage(now, ticket, command, out));
         true
     }
 
-    /// Routes what the coordinator sends; returns stages for the leader.
-    fn route(
-        &mut self,
-        mut out: Outbox<ShareReply>,
-        producer: usize,
-        offset: i64,
-    ) -> Vec<Envelope> {
-        let mut for_leader = Vec::new();
-        let mut outputs = VecDeque::from(out.take());
-        while let Some(output) = outputs.pop_front() {
-            match output {
-                Output::Append { .. }
-                | Output::Barrier
-                | Output::Count(_)
-                | Output::Measure { .. } => {}
-                Output::Reply { reply, .. } => {
-                    let ShareReply::Staged { code, .. } = reply;
-                    if code == ErrorCode::NONE {
-                        let told = &mut self.told[offset as usize];
-                        let own = [Told::Nothing, Told::Staged(producer)].contains(told);
-                        assert!(own, "offset {offset} is {told:?} and staged once more");
-                        *told = Told::Staged(producer);
-                    }
-                }
-                Output::Send { envelope, .. } => match &envelope.body {
-                    Body::AddPartitionsToTxn(request) => {
-                        let body = Body::AddPartitionsToTxnReply {
-                            response: self.verdict(request),
-                            ordinal: 1,
-                            owner: None,
-                        };
-                        let reply = Envelope {
-                            from: envelope.to.clone(),
-                            to: envelope.from.clone(),
-                            correlation: envelope.correlation,
-                            body,
-                        };
-                        let mut more = Outbox::new();
-                        self.sgc.handle_envelope(self.now, reply, &mut more);
-                        outputs.extend(more.take());
-                    }
-                    Body::ResolveShareAcks(resolve) => self.resolves.push(resolve.clone()),
-                    _ => for_leader.push(envelope),
-                },
-            }
-        }
-        for_leader
-    }
-
-    /// The transaction coordinator's answer to a verification.
-    fn verdict(&self, request: &AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse {
-        let transaction = &request.transactions[0];
-        let own = self.producers[transaction.producer_id as usize];
-        let code = match own.ongoing && own.epoch == transaction.producer_epoch {
-            true => ErrorCode::NONE,
-            false => ErrorCode::INVALID_TXN_STATE,
-        };
-        let partition = add::AddPartitionsToTxnPartitionResult {
-            partition_error_code: code,
-            ..Default::default()
-        };
-        let topic = add::AddPartitionsToTxnTopicResult {
-            results_by_partition: vec![partition],
-            ..Default::default()
-        };
-        let result = add::AddPartitionsToTxnResult {
-            topic_results: vec![topic],
-            ..Default::default()
-        };
-        AddPartitionsToTxnResponse {
-            results_by_transaction: vec![result],
-            ..Default::default()
-        }
-    }
-
-    /// Ends a transaction by its marker, or by a fencing bump, which is an abort.
-    fn end(&mut self, producer: usize, commit: bool) -> bool {
-        let own = &mut self.producers[producer];
-        if !own.ongoing || self.resolves.len() >= 2 {
+    fn locks_end(&mut self) -> bool {
+        let now = self.now.mono;
+        if self.locked_until.iter().all(|until| *until <= now) {
             return false;
         }
-        own.ongoing = false;
-        own.epoch += 1;
-        let marker = EndMarker {
-            producer: ProducerEpoch {
-                id: producer as i64,
-                epoch: own.epoch,
-            },
-            commit,
-        };
-        for told in &mut self.told {
-            if *told == Told::Staged(producer) {
-                *told = if commit {
-                    Told::Committed
-                } else {
-                    Told::Nothing
-                };
-            }
-        }
-        let mut out = Outbox::new();
-        self.sgc.complete_transaction(marker, true, &mut out);
-        self.route(out, producer, 0);
+        self.now.mono = now.plus_millis(LOCK_MS);
+        self.with_leader(|leader, ctx, out| {
+            leader.expire(ctx, &group(), out);
+        });
         true
     }
 
-    /// Runs something on the leader; its reads and writes reach the coordinator at once. Returns
-    /// its answers to stages.
-    fn with_leader(
-        &mut self,
-        run: impl FnOnce(&mut Leader, LeaderContext<'_>, &mut Outbox<LeaderReply>),
-    ) -> Vec<Envelope> {
-        let settings = self.settings;
-        let ctx = LeaderContext {
-            now: self.now,
-            log_start: 0,
-            high_watermark: self.records(),
-            settings: &settings,
-            state_partitions: 1,
-            queue_open: false,
-        };
-        let mut out = Outbox::new();
-        run(&mut self.leader, ctx, &mut out);
-        let mut answers = Vec::new();
-        let mut outputs = VecDeque::from(out.take());
-        while let Some(output) = outputs.pop_front() {
-            let Output::Send { envelope, .. } = output else {
-                continue;
-            };
-            if matches!(envelope.body, Body::StageShareAcksReply(_)) {
-                answers.push(envelope);
-                continue;
-            }
-            let mut to_leader = Outbox::new();
-            self.sgc.handle_envelope(self.now, envelope, &mut to_leader);
-            for output in to_leader.take() {
-                let Output::Send { envelope, .. } = output else {
-                    continue;
-                };
-                let mut more = Outbox::new();
-                match envelope.body {
-                    Body::ReadShareGroupStateReply { response, pending } => {
-                        self.leader
-                            .loaded(ctx, &group(), &response, &pending, 0, &mut more);
-                    }
-                    Body::WriteShareGroupStateReply(response) => {
-                        self.leader
-                            .written(envelope.correlation, &response, &mut more);
-                    }
-                    other => panic!("{other:?} for {:?}", Role::Leader(LOG)),
-                }
-                outputs.extend(more.take());
-            }
+    /// Time for every copy, but the locks stay: a lock that ends is another event.
+    fn retry(&mut self) -> bool {
+        let prepared = (0..self.scale.producers).any(|it| self.transaction(it).state.is_prepared());
+        let waits = prepared
+            || self.sgc.unanswered().next().is_some()
+            || self.leader.unanswered_writes().next().is_some()
+            || self.leader.reading("g").is_some();
+        if !waits {
+            return false;
         }
-        answers
+        self.now.mono = self.now.mono.plus_millis(RETRY_MS);
+        self.with_tc(|tc, ctx, out| tc.handle_timeout(ctx, out));
+        self.with_sgc(|sgc, now, out| sgc.handle_timeout(now, out));
+        self.with_leader(|leader, ctx, out| {
+            leader.handle_timeout(ctx.now, 1, out);
+        });
+        true
     }
 
-    /// Nothing is on its way, no transaction is open and none holds anything.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.resolves.is_empty()
-            && self.producers.iter().all(|own| !own.ongoing)
-            && self
-                .leader
-                .share_partition("g")
-                .is_none_or(|partition| partition.pending_count() == 0)
+    fn crash_leader(&mut self) -> bool {
+        if self.crashes.all() >= self.scale.crashes {
+            return false;
+        }
+        self.crashes.leader += 1;
+        self.leader = Leader::with_epoch(LOG, self.leader.epoch() + 1);
+        true
     }
 
-    /// What must hold after every event.
-    pub(crate) fn check(&self, event: Event) {
-        let state = self.sgc.state(&key()).expect("it was initialised");
-        for ack in &state.pending {
-            let own = self.producers[ack.owner.producer_id as usize];
-            assert!(
-                own.ongoing && own.epoch == ack.owner.producer_epoch,
-                "{event:?}: pending for a transaction that has ended: {ack:?}"
-            );
+    fn crash_share_coordinator(&mut self) -> bool {
+        if self.crashes.all() >= self.scale.crashes {
+            return false;
         }
-        for (offset, told) in self.told.iter().enumerate() {
-            let offset = offset as i64;
-            let done = offset < state.start_offset
-                || state.deliveries.iter().any(|(first, last, delivery)| {
-                    (first..=last).contains(&offset) && delivery.is_terminal()
-                });
-            let held = state
-                .pending
-                .iter()
-                .any(|ack| (ack.first_offset..=ack.last_offset).contains(&offset));
-            match told {
-                Told::Committed => assert!(done, "{event:?}: offset {offset} was committed"),
-                Told::Staged(_) => assert!(held && !done, "{event:?}: offset {offset} is staged"),
-                // Nothing gives a record up but the limit, and nobody accepts outside.
-                Told::Nothing => assert!(!held, "{event:?}: offset {offset} is held by nobody"),
-            }
+        self.crashes.sgc += 1;
+        let mut next = share_coordinator(u32::from(self.crashes.sgc));
+        for record in self.sgc.snapshot(self.now) {
+            next.apply(&record, None).expect("own records decode");
         }
-        let Some(partition) = self.leader.share_partition("g") else {
-            return;
-        };
-        // The leader may only be behind, by ends that are on their way to it.
-        if self.resolves.is_empty() {
-            let pending: i64 = state
-                .pending
-                .iter()
-                .map(|ack| ack.last_offset - ack.first_offset + 1)
-                .sum();
-            assert_eq!(partition.pending_count(), pending, "{event:?}");
-            assert!(partition.start_offset() <= self.records());
-        }
-        for range in partition.ranges() {
-            for offset in range.first..=range.last {
-                let committed = self.told.get(offset as usize) == Some(&Told::Committed);
-                let again = matches!(range.state, RecordState::Available | RecordState::Acquired);
-                assert!(
-                    !(committed && again),
-                    "{event:?}: {offset} is delivered again"
-                );
-            }
-        }
+        self.sgc = next;
+        self.with_sgc(|sgc, now, out| sgc.recovered(now, out));
+        true
     }
 
-    /// Equal for worlds that behave alike.
-    pub(crate) fn key(&self) -> String {
-        let mut key = String::new();
-        if let Some(partition) = self.leader.share_partition("g") {
-            let _ = write!(
-                key,
-                "{} {}:",
-                partition.start_offset(),
-                partition.end_offset()
-            );
-            for range in partition.ranges() {
-                let live = range.deadline.map(|deadline| deadline > self.now.mono);
-                let _ = write!(
-                    key,
-                    " {}-{} {} {} {:?} {:?} {live:?}",
-                    range.first,
-                    range.last,
-                    range.state,
-                    range.delivery_count,
-                    range.member,
-                    range.owner,
-                );
-            }
+    fn crash_transaction_coordinator(&mut self) -> bool {
+        if self.crashes.all() >= self.scale.crashes {
+            return false;
         }
-        if let Some(state) = self.sgc.state(&self::key()) {
-            let _ = write!(
-                key,
-                "|{} {:?} {:?}",
-                state.start_offset, state.deliveries, state.pending
-            );
+        self.crashes.tc += 1;
+        let mut next = TxnCoordinator::new(0, TXN_LOG, txn_config());
+        for record in self.tc.snapshot() {
+            next.apply(&record).expect("own records decode");
         }
-        let _ = write!(
-            key,
-            "|{:?} {:?} {:?}",
-            self.producers, self.told, self.resolves
-        );
-        key
+        self.tc = next;
+        self.with_tc(|tc, ctx, out| tc.recovered(ctx, out));
+        true
     }
 }

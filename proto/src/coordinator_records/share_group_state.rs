@@ -117,6 +117,9 @@ pub struct StateBatch {
     /// Pending rejects: a commit sends the records to the dead letter queue (KIP-1191).
     #[wire(default = false, tag = 3)]
     pub dead_letter: bool,
+    /// Pending records: which transaction of the transactional id owns them; 0 where not pending.
+    #[wire(default = 0, tag = 4)]
+    pub ordinal: i64,
     /// Tagged fields that nobody defines.
     pub unknown_tags: UnknownTags,
 }

@@ -25,6 +25,7 @@ pub(crate) fn owner(producer_id: i64, producer_epoch: i16) -> TxnOwner {
     TxnOwner {
         producer_id,
         producer_epoch,
+        ordinal: 0,
     }
 }
 

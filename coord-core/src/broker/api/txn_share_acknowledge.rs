@@ -116,13 +116,15 @@ impl Broker {
                 owner: TxnOwner {
                     producer_id: request.producer_id,
                     producer_epoch: request.producer_epoch,
+                    // The transaction coordinator says which.
+                    ordinal: 0,
                 },
                 member: member.clone(),
                 member_error,
                 ranges,
             };
-            self.with_sgc(sgc, None, |sgc, _, out| {
-                sgc.stage(Ticket { slot, part }, command, out)
+            self.with_sgc(sgc, None, |sgc, now, out| {
+                sgc.stage(now, Ticket { slot, part }, command, out);
             });
         }
         if let Some(Gather::Stage(mut gather)) = self.gathers.remove(&slot) {

@@ -1,0 +1,354 @@
+//! Clients: each is a member of the share group and a transactional producer, and copies records.
+
+use ackord_coord_core::group::{GroupReply, state_partition_for};
+use ackord_coord_core::metadata::SHARE_STATE_TOPIC;
+use ackord_coord_core::share::{ShareKey, ShareReply, StageCommand};
+use ackord_coord_core::txn::{AddKind, AddPartitions, TxnReply};
+use ackord_machine::{LogId, StagedRange, TxnOwner};
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::{EndTxnRequest, InitProducerIdRequest, ShareGroupHeartbeatRequest};
+use ackord_proto::str::Str;
+
+use crate::host::Place;
+use crate::world::{LOGS, STATE_PARTITIONS, World, group};
+
+/// Milliseconds that a worker waits for an answer.
+const PATIENCE_MS: u64 = 2500;
+
+/// A request to a coordinator.
+#[derive(Clone, Debug)]
+pub(crate) enum Ask {
+    Add(AddPartitions),
+    End(EndTxnRequest),
+    Heartbeat(ShareGroupHeartbeatRequest),
+    Init(InitProducerIdRequest),
+    Stage(StageCommand),
+}
+
+/// What a machine answers.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    Group(GroupReply),
+    Share(ShareReply),
+    Txn(TxnReply),
+}
+
+/// What a worker does.
+#[derive(Clone, Debug, PartialEq)]
+enum Doing {
+    Adding,
+    Ending,
+    Idle,
+    Initialising,
+    /// Stages without an answer.
+    Staging(usize),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Worker {
+    index: usize,
+    pub(crate) member: Str,
+    member_epoch: i32,
+    producer: Option<(i64, i16)>,
+    /// Records of the transaction under way, with their delivery counts.
+    records: Vec<(LogId, i64, i16)>,
+    doing: Doing,
+    /// The current request; an answer to an older one is late.
+    slot: u64,
+    until_ms: u64,
+    failed: bool,
+    end: Option<EndTxnRequest>,
+}
+
+impl Worker {
+    pub(crate) fn new(index: usize) -> Self {
+        Worker {
+            index,
+            member: Str::from(format!("m{index}")),
+            member_epoch: 0,
+            producer: None,
+            records: Vec::new(),
+            doing: Doing::Idle,
+            slot: 0,
+            until_ms: 0,
+            failed: false,
+            end: None,
+        }
+    }
+
+    fn transactional_id(&self) -> Str {
+        Str::from(format!("t{}", self.index))
+    }
+
+    fn restart(&mut self) {
+        self.producer = None;
+        self.records.clear();
+        self.doing = Doing::Idle;
+        self.end = None;
+        self.failed = false;
+    }
+}
+
+impl World {
+    /// A worker looks at what it has to do.
+    pub(crate) fn worker_turn(&mut self, index: usize) {
+        let now_ms = self.now_ms();
+        let worker = &self.workers[index];
+        let waits = worker.doing != Doing::Idle && now_ms < worker.until_ms;
+        if !waits {
+            self.next_step(index);
+        }
+    }
+
+    pub(crate) fn beat(&mut self, index: usize) {
+        let worker = &self.workers[index];
+        let join = worker.member_epoch == 0;
+        let request = ShareGroupHeartbeatRequest {
+            group_id: group(),
+            member_id: worker.member.clone(),
+            member_epoch: worker.member_epoch,
+            subscribed_topic_names: join.then(|| vec![Str::from("orders")]),
+            ..Default::default()
+        };
+        self.ask(index, Place::Group, 0, Ask::Heartbeat(request));
+    }
+
+    fn next_step(&mut self, index: usize) {
+        let worker = &mut self.workers[index];
+        match worker.doing {
+            // Nobody has answered: the same again, or from the start.
+            Doing::Ending => {
+                let end = worker.end.clone().expect("it is ending");
+                self.request(index, Place::Tc, Doing::Ending, Ask::End(end));
+            }
+            Doing::Staging(_) => self.end_transaction(index, false),
+            Doing::Adding | Doing::Initialising => {
+                worker.restart();
+                self.initialise(index);
+            }
+            Doing::Idle if worker.producer.is_none() => self.initialise(index),
+            Doing::Idle if worker.member_epoch == 0 => {}
+            Doing::Idle => self.take_records(index),
+        }
+    }
+
+    fn initialise(&mut self, index: usize) {
+        let request = InitProducerIdRequest {
+            transactional_id: Some(self.workers[index].transactional_id()),
+            transaction_timeout_ms: 8000,
+            producer_id: -1,
+            producer_epoch: -1,
+            ..Default::default()
+        };
+        self.request(index, Place::Tc, Doing::Initialising, Ask::Init(request));
+    }
+
+    fn take_records(&mut self, index: usize) {
+        let mut records = Vec::new();
+        let first = self.chance.below(LOGS.len() as u64) as usize;
+        for step in 0..1 + self.chance.below(2) as usize {
+            records.extend(self.acquire(index, LOGS[(first + step) % LOGS.len()]));
+        }
+        let worker = &mut self.workers[index];
+        let Some((id, epoch)) = worker.producer.filter(|_| !records.is_empty()) else {
+            return;
+        };
+        worker.records = records;
+        worker.failed = false;
+        let mut partitions: Vec<i32> = worker.records.iter().map(|it| sgc_of(it.0)).collect();
+        partitions.dedup();
+        let topic = Str::from(SHARE_STATE_TOPIC);
+        let add = AddPartitions {
+            version: 0,
+            kind: AddKind::ShareAcks,
+            transactional_id: worker.transactional_id(),
+            producer_id: id,
+            producer_epoch: epoch,
+            partitions: partitions
+                .into_iter()
+                .map(|it| (topic.clone(), it))
+                .collect(),
+        };
+        self.request(index, Place::Tc, Doing::Adding, Ask::Add(add));
+    }
+
+    fn stage(&mut self, index: usize) {
+        let worker = &self.workers[index];
+        let (producer_id, producer_epoch) = worker.producer.expect("it has begun");
+        let commands: Vec<StageCommand> = worker
+            .records
+            .chunk_by(|one, next| one.0 == next.0)
+            .map(|records| StageCommand {
+                key: key(records[0].0),
+                transactional_id: worker.transactional_id(),
+                owner: TxnOwner {
+                    producer_id,
+                    producer_epoch,
+                    ordinal: 0,
+                },
+                member: Some(worker.member.clone()),
+                member_error: ErrorCode::NONE,
+                ranges: records
+                    .iter()
+                    .map(|(_, offset, count)| StagedRange {
+                        first_offset: *offset,
+                        last_offset: *offset,
+                        acknowledge_type: 1,
+                        delivery_count: Some(*count),
+                    })
+                    .collect(),
+            })
+            .collect();
+        let count = commands.len();
+        for command in commands {
+            let log = LOGS[command.key.partition as usize];
+            let place = Place::Sgc(sgc_of(log));
+            let slot = self.begin_request(index, Doing::Staging(count));
+            self.ask(index, place, slot, Ask::Stage(command));
+        }
+    }
+
+    fn end_transaction(&mut self, index: usize, committed: bool) {
+        let worker = &mut self.workers[index];
+        let Some((producer_id, producer_epoch)) = worker.producer else {
+            return worker.restart();
+        };
+        let end = EndTxnRequest {
+            transactional_id: worker.transactional_id(),
+            producer_id,
+            producer_epoch,
+            committed,
+            ..Default::default()
+        };
+        worker.end = Some(end.clone());
+        self.request(index, Place::Tc, Doing::Ending, Ask::End(end));
+    }
+
+    fn request(&mut self, index: usize, place: Place, doing: Doing, ask: Ask) {
+        self.workers[index].slot = 0;
+        let slot = self.begin_request(index, doing);
+        self.ask(index, place, slot, ask);
+    }
+
+    /// All requests of one step have one slot.
+    fn begin_request(&mut self, index: usize, doing: Doing) -> u64 {
+        let now_ms = self.now_ms();
+        if self.workers[index].doing != doing || self.workers[index].slot == 0 {
+            self.slots += 1;
+            self.workers[index].slot = self.slots;
+        }
+        let worker = &mut self.workers[index];
+        worker.doing = doing;
+        worker.until_ms = now_ms + PATIENCE_MS;
+        worker.slot
+    }
+
+    /// An answer reaches its client.
+    pub(crate) fn answered(&mut self, index: usize, slot: u64, ask: &Ask, answer: Answer) {
+        if let (Ask::Stage(command), Answer::Share(ShareReply::Staged { code, .. })) =
+            (ask, &answer)
+            && *code == ErrorCode::NONE
+        {
+            for range in &command.ranges {
+                let log = LOGS[command.key.partition as usize];
+                self.oracle.told((log, range.first_offset), command.owner);
+            }
+        }
+        if let Answer::Group(GroupReply::Heartbeat(response)) = &answer {
+            let worker = &mut self.workers[index];
+            worker.member_epoch = match response.error_code {
+                ErrorCode::NONE => response.member_epoch,
+                _ => 0,
+            };
+            return;
+        }
+        if self.workers[index].slot == slot {
+            self.go_on(index, slot, answer);
+        }
+    }
+
+    /// The answer that a worker waits for.
+    fn go_on(&mut self, index: usize, slot: u64, answer: Answer) {
+        let doing = self.workers[index].doing.clone();
+        match (doing, answer) {
+            (
+                Doing::Initialising,
+                Answer::Txn(TxnReply::InitProducerId {
+                    error,
+                    producer_id,
+                    producer_epoch,
+                    ..
+                }),
+            ) => {
+                let worker = &mut self.workers[index];
+                worker.restart();
+                worker.producer =
+                    (error == ErrorCode::NONE).then_some((producer_id, producer_epoch));
+            }
+            (
+                Doing::Adding,
+                Answer::Txn(TxnReply::AddPartitions {
+                    error: ErrorCode::NONE,
+                }),
+            ) => {
+                if self.chance.below(100) < 4 {
+                    // It stops for long, and then goes on as if nothing had been.
+                    let long = self.now_ms() + 12_000;
+                    self.workers[index].until_ms = long;
+                    self.later(12_000, crate::world::Event::Stage(index, slot));
+                } else {
+                    self.stage(index);
+                }
+            }
+            (Doing::Adding, _) => self.workers[index].restart(),
+            (Doing::Staging(left), Answer::Share(ShareReply::Staged { code, .. })) => {
+                let worker = &mut self.workers[index];
+                worker.failed |= code != ErrorCode::NONE;
+                worker.doing = Doing::Staging(left.saturating_sub(1));
+                if left <= 1 {
+                    let commits = !worker.failed && self.chance.below(100) < 85;
+                    self.end_transaction(index, commits);
+                }
+            }
+            (
+                Doing::Ending,
+                Answer::Txn(TxnReply::EndTxn {
+                    error,
+                    producer_id,
+                    producer_epoch,
+                }),
+            ) => {
+                let worker = &mut self.workers[index];
+                match error {
+                    ErrorCode::NONE => {
+                        worker.restart();
+                        worker.producer = Some((producer_id, producer_epoch));
+                    }
+                    _ => worker.restart(),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A worker that had stopped goes on.
+    pub(crate) fn stage_late(&mut self, index: usize, slot: u64) {
+        let worker = &self.workers[index];
+        if worker.slot == slot && worker.doing == Doing::Adding && worker.producer.is_some() {
+            self.figures.late += 1;
+            self.stage(index);
+        }
+    }
+}
+
+pub(crate) fn key(log: LogId) -> ShareKey {
+    ShareKey {
+        group: group(),
+        topic: log.topic,
+        partition: log.partition,
+    }
+}
+
+pub(crate) fn sgc_of(log: LogId) -> i32 {
+    state_partition_for(&group(), log.topic, log.partition, STATE_PARTITIONS)
+}

@@ -36,7 +36,13 @@ const SOME: u64 = 150_000;
 /// Explores to closure, or as far as `limit`.
 fn explore_to(limit: u64, title: &str, scale: Scale) -> Explored {
     let explored = explore(World::new(scale), limit).unwrap_or_else(|broken| panic!("{broken}"));
-    println!("{title}: {explored:?}");
+    let Explored {
+        states,
+        transitions,
+        settled,
+        open,
+    } = explored;
+    println!("{title}: {states} states, {transitions} transitions, {settled} settled, {open} open");
     explored
 }
 

@@ -417,6 +417,8 @@ impl Broker {
         let owner = TxnOwner {
             producer_id: request.producer_id,
             producer_epoch: request.producer_epoch,
+            // The transaction coordinator says which.
+            ordinal: 0,
         };
         let member_id = &request.member_id;
         let member = (!member_id.is_empty()).then(|| member_id.clone());
@@ -452,8 +454,8 @@ impl Broker {
             let part = u32::try_from(part).unwrap_or(u32::MAX);
             let key = &command.key;
             let sgc = state_partition_for(&key.group, key.topic, key.partition, partitions);
-            self.with_sgc(sgc, gate, |sgc, _, out| {
-                sgc.stage(Ticket { slot, part }, command, out);
+            self.with_sgc(sgc, gate, |sgc, now, out| {
+                sgc.stage(now, Ticket { slot, part }, command, out);
             });
         }
         if let Some(Gather::OffsetAcks(mut gather)) = self.gathers.remove(&slot) {

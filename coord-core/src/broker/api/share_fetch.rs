@@ -397,8 +397,10 @@ impl Broker {
                 .copied()
                 .collect();
         }
+        // Aborted batches are holes between the others, also where the window has not come to them.
         let batches: Vec<LogBatch> = spans
             .iter()
+            .filter(|span| !aborted.iter().any(|own| own.base == span.base))
             .map(|span| LogBatch {
                 base: span.base,
                 last: span.last,
@@ -407,7 +409,7 @@ impl Broker {
         let mut acquired = Vec::new();
         self.with_leader(log, &terms.group, None, |leader, ctx, out| {
             // Offsets that the read passed over hold no record any more (compaction).
-            if let Some(first) = batches.first().filter(|first| from < first.base) {
+            if let Some(first) = spans.first().filter(|first| from < first.base) {
                 leader.archive(ctx, &terms.group, from, first.base - 1, out);
             }
             for span in &aborted {
@@ -422,6 +424,10 @@ impl Broker {
                     terms.batch_size,
                     terms.mode,
                 );
+            }
+            // Behind the last batch that was acquired.
+            for span in &aborted {
+                leader.archive(ctx, &terms.group, span.base, span.last, out);
             }
         });
         let chunks = keep_overlapping(chunks, &acquired);

@@ -8,6 +8,7 @@
 //! * [`transcript`]: what a run looks like, for snapshots.
 //! * [`adapter`]: proof that an adapter keeps the rules of the cores.
 //! * [`faults`]: the same scripts with a fault at each append.
+//! * [`sim`]: a whole broker with many clients, and everything that can go wrong between them.
 //! * [`codecs`]: batches of every codec for others to read.
 //! * [`vectors`]: bytes of Apache Kafka against our codecs.
 
@@ -31,6 +32,7 @@ mod requests;
 pub mod run;
 pub mod script;
 mod share_requests;
+pub mod sim;
 mod steps;
 pub mod tcp_arm;
 pub mod transcript;

@@ -81,7 +81,8 @@ impl ShareState {
 
     /// Adds a staged range; one that is there already stays as it is.
     pub fn stage(&mut self, range: PendingAck) {
-        if !self.pending.contains(&range) {
+        let twice = ackord_machine::planted!("row-31-applied-at-write-and-again");
+        if twice || !self.pending.contains(&range) {
             self.pending.push(range);
         }
     }
@@ -89,7 +90,9 @@ impl ShareState {
     /// Ends what `producer_id` staged under epochs up to `marker_epoch`; everything else stays.
     pub fn complete(&mut self, producer_id: i64, marker_epoch: i16, commit: bool) {
         let ends = |owner: TxnOwner| {
-            owner.producer_id == producer_id && owner.producer_epoch <= marker_epoch
+            let own = owner.producer_id == producer_id
+                || ackord_machine::planted!("row-56-marker-ends-other-producers");
+            own && owner.producer_epoch <= marker_epoch
         };
         let (ended, kept) = self.pending.drain(..).partition(|range| ends(range.owner));
         self.pending = kept;

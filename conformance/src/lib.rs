@@ -9,6 +9,7 @@
 //! * [`adapter`]: proof that an adapter keeps the rules of the cores.
 //! * [`faults`]: the same scripts with a fault at each append.
 //! * [`kill_share`]: share consumers under SIGKILL, with an account of every record.
+//! * [`sim`]: a whole broker with many clients, and everything that can go wrong between them.
 //! * [`codecs`]: batches of every codec for others to read.
 //! * [`vectors`]: bytes of Apache Kafka against our codecs.
 
@@ -38,6 +39,7 @@ pub mod run;
 pub mod script;
 mod settle;
 mod share_requests;
+pub mod sim;
 mod steps;
 pub mod tcp_arm;
 pub mod transcript;

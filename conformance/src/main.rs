@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ackord_conformance::sim::command as sim;
 use ackord_conformance::{codecs, kill_share, run, vectors};
 use clap::{Parser, Subcommand};
 
@@ -62,6 +63,27 @@ enum Command {
         #[arg(required = true, value_name = "BROKER", trailing_var_arg = true)]
         broker: Vec<String>,
     },
+    /// Runs the cores under every fault: each seed is a run, the same each time.
+    Sim {
+        /// One seed, or A..B (without B).
+        #[arg(long, default_value = "0..200")]
+        seeds: String,
+        /// Only this workload.
+        #[arg(long)]
+        workload: Option<String>,
+        /// What is left out, as a failing run prints it.
+        #[arg(long)]
+        without: Option<String>,
+        /// A fault that is planted on purpose, or `all`: each has to be found.
+        #[arg(long)]
+        planted: Option<String>,
+        /// Prints what was said in each run.
+        #[arg(long)]
+        show: bool,
+        /// Threads; 0: one for each core.
+        #[arg(long, default_value_t = 0)]
+        threads: usize,
+    },
     /// Checks tables of golden bytes (files or folders) against the codecs.
     Vectors {
         /// Files and folders.
@@ -118,6 +140,30 @@ fn main() -> ExitCode {
             match kill_share::run(&options) {
                 Ok(true) => (1, 0, 0),
                 Ok(false) => (0, 1, 0),
+                Err(sentence) => {
+                    println!("{sentence}");
+                    (0, 1, 0)
+                }
+            }
+        }
+        Command::Sim {
+            seeds,
+            workload,
+            without,
+            planted,
+            show,
+            threads,
+        } => {
+            let options = sim::Options {
+                seeds,
+                workload,
+                without,
+                planted,
+                show,
+                threads,
+            };
+            match sim::sim(&options) {
+                Ok((passed, failed)) => (passed, failed, 0),
                 Err(sentence) => {
                     println!("{sentence}");
                     (0, 1, 0)

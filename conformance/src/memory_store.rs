@@ -38,7 +38,7 @@ pub enum Plan {
 }
 
 /// The logs, and the operations that have not completed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     logs: BTreeMap<LogId, StoredLog>,
     queue: VecDeque<StorageOp>,
@@ -72,6 +72,25 @@ impl MemoryStore {
         self.plans.insert(self.appends + ahead, plan);
     }
 
+    /// Appends a batch behind the broker's back; `batch` makes it for its offset.
+    pub fn amend(&mut self, log: LogId, batch: impl FnOnce(i64) -> Bytes) {
+        let base = self.log(log).end;
+        let part = LogAppend {
+            log,
+            base,
+            last: base,
+            head: Bytes::new(),
+            body: batch(base),
+        };
+        self.write(&[part]);
+    }
+
+    /// Nothing that was planned comes about.
+    pub fn forget_plans(&mut self) {
+        self.plans.clear();
+        self.crash_due = None;
+    }
+
     /// A planned crash that is due, with the operations that survive it; asking takes it.
     pub fn take_crash(&mut self) -> Option<usize> {
         self.crash_due.take()
@@ -84,7 +103,41 @@ impl MemoryStore {
 
     /// The next completion, held or not.
     pub fn complete_one(&mut self) -> Option<Completion> {
-        let op = self.queue.pop_front()?;
+        self.complete_at(0)
+    }
+
+    /// No operation is under way.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Places in the queue of operations that the contract lets complete next: none changes or
+    /// reads a log that an earlier one changes, and none overtakes what it has to follow.
+    pub fn ready(&self) -> Vec<usize> {
+        let mut changed: BTreeSet<LogId> = BTreeSet::new();
+        let mut waiting: BTreeSet<OpId> = BTreeSet::new();
+        let mut ready = Vec::new();
+        for (place, op) in self.queue.iter().enumerate() {
+            let logs = logs_of(&op.kind);
+            let follows = op.after.is_some_and(|after| waiting.contains(&after));
+            let lists = matches!(op.kind, OpKind::List) && !changed.is_empty();
+            if !follows && !lists && !logs.iter().any(|log| changed.contains(log)) {
+                ready.push(place);
+            }
+            waiting.insert(op.id);
+            if !matches!(
+                op.kind,
+                OpKind::Find { .. } | OpKind::List | OpKind::Load { .. } | OpKind::Read { .. }
+            ) {
+                changed.extend(logs);
+            }
+        }
+        ready
+    }
+
+    /// Completes the operation at a place of the queue, held or not.
+    pub fn complete_at(&mut self, place: usize) -> Option<Completion> {
+        let op = self.queue.remove(place)?;
         let id = op.id;
         let outcome = self.execute(op);
         if outcome.is_err() {
@@ -251,6 +304,19 @@ impl MemoryStore {
             })
             .cloned()
             .collect()
+    }
+}
+
+fn logs_of(kind: &OpKind) -> Vec<LogId> {
+    match kind {
+        OpKind::Append { parts } => parts.iter().map(|part| part.log).collect(),
+        OpKind::Checkpoint { log, .. }
+        | OpKind::DropLog { log }
+        | OpKind::Find { log, .. }
+        | OpKind::Load { log, .. }
+        | OpKind::Read { log, .. }
+        | OpKind::Trim { log, .. } => vec![*log],
+        OpKind::List => Vec::new(),
     }
 }
 

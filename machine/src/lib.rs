@@ -37,6 +37,7 @@ mod entropy;
 mod envelope;
 mod limits;
 mod misuse;
+pub mod planted;
 mod storage;
 mod time;
 mod timers;

@@ -86,7 +86,10 @@ impl SharePartition {
         let mut touched = Touched::default();
         self.archive_hole(hole, &mut touched);
         self.window.advance();
-        let from = self.window.start().max(self.log_start);
+        let mut from = self.window.start().max(self.log_start);
+        if ackord_machine::planted!("row-04-fetch-begins-below-the-start-offset") {
+            from = self.log_start;
+        }
         let Some(span) = Span::new(batch.base, batch.last).within(Span::new(from, i64::MAX)) else {
             return Next::GoOn;
         };
@@ -135,7 +138,10 @@ impl SharePartition {
 
     /// Records behind the end.
     fn acquire_new(&mut self, fetch: &mut Fetch, span: Span) -> Next {
-        let room = self.max_record_locks().saturating_sub(self.window.len());
+        let mut room = self.max_record_locks().saturating_sub(self.window.len());
+        if ackord_machine::planted!("row-06-limit-not-checked-on-acquire") {
+            room = i64::MAX;
+        }
         let from = self.window.end();
         if span.last < from {
             return Next::GoOn;
@@ -146,7 +152,11 @@ impl SharePartition {
             return Next::Stop;
         }
         let part = Span::new(from, from.saturating_add(size - 1));
-        let record = fetch.take(part, 0);
+        let mut told = part;
+        if ackord_machine::planted!("row-04-fetch-begins-below-the-start-offset") {
+            told.first = span.first;
+        }
+        let record = fetch.take(told, 0);
         self.window.append(part.last, record);
         if part.last < span.last || fetch.is_full() {
             Next::Stop

@@ -26,7 +26,7 @@ impl DeliveryLimit {
         span: Span,
         record: &Record,
     ) -> (RecordEvent, Hold) {
-        if span.first < self.log_start {
+        if self.is_gone(span) {
             (RecordEvent::BelowStart, Hold::Nobody)
         } else if !self.is_reached(record) {
             (cause, Hold::Nobody)
@@ -58,11 +58,17 @@ impl DeliveryLimit {
 
     /// The event for a pending record whose transaction gives `outcome`.
     pub(crate) fn outcome(self, outcome: RecordEvent, span: Span) -> RecordEvent {
-        if span.first < self.log_start {
+        if self.is_gone(span) {
             RecordEvent::BelowStart
         } else {
             outcome
         }
+    }
+
+    /// The log starts behind it.
+    fn is_gone(self, span: Span) -> bool {
+        span.first < self.log_start
+            && !ackord_machine::planted!("row-02-released-below-the-log-start")
     }
 }
 
@@ -99,6 +105,11 @@ impl SharePartition {
         let window = Span::new(self.window.start(), self.window.end().saturating_sub(1));
         self.apply(window, &mut touched, |span, record| {
             let held = record.lock().is_some_and(|lock| lock.member == *member);
+            if ackord_machine::planted!("row-61-session-end-frees-staged-records")
+                && record.staged().is_some_and(|staged| staged.lock.is_some())
+            {
+                return Some((RecordEvent::Abort, Hold::Nobody));
+            }
             held.then(|| limit.event(RecordEvent::MemberGone, span, record))
         });
         // Should a stage of this member fail to be stored, there is nobody to give the record back to.

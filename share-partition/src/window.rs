@@ -57,17 +57,28 @@ impl Record {
     /// The record after `event`, held by `hold`; `None` where the table refuses.
     pub(crate) fn after(&self, event: RecordEvent, hold: Hold) -> Option<Record> {
         let state = self.state.transition(event).ok()?;
+        let mut delivery_count = self.delivery_count;
+        if event == RecordEvent::MemberGone
+            && ackord_machine::planted!("row-07-count-falls-when-a-session-ends")
+        {
+            delivery_count -= 1;
+        }
         Some(Record {
             state,
-            delivery_count: self.delivery_count,
+            delivery_count,
             hold,
         })
     }
 
     /// Acquired by `member`, and the lock has not run out at `now`.
     pub(crate) fn is_held_by(&self, member: &Str, now: MonoTime) -> bool {
-        self.lock()
-            .is_some_and(|lock| lock.member == *member && lock.deadline > now)
+        self.lock().is_some_and(|lock| {
+            let own =
+                lock.member == *member || ackord_machine::planted!("row-22-lock-without-an-owner");
+            let runs =
+                lock.deadline > now || ackord_machine::planted!("row-23-lock-without-a-clock");
+            own && runs
+        })
     }
 
     /// Whether it waits for its copy in the dead letter queue, and why.
@@ -193,6 +204,14 @@ impl Window {
                 continue;
             };
             let record = change(Span::new(first, range.last), &range.record);
+            if range.record.state == RecordState::TxPending
+                && record
+                    .as_ref()
+                    .is_some_and(|own| own.state == RecordState::Available)
+                && ackord_machine::planted!("row-59-abort-keeps-the-count")
+            {
+                self.records[RecordState::TxPending as usize] += 1;
+            }
             self.put(first, range.last, record.unwrap_or(range.record));
         }
         self.merge(span);
@@ -233,7 +252,13 @@ impl Window {
     }
 
     fn put(&mut self, first: i64, last: i64, record: Record) {
-        self.records[record.state as usize] += Span::new(first, last).len();
+        let mut size = Span::new(first, last).len();
+        if record.state == RecordState::TxPending
+            && ackord_machine::planted!("row-60-stage-counts-ranges")
+        {
+            size = 1;
+        }
+        self.records[record.state as usize] += size;
         if let Hold::Member(lock) = &record.hold {
             self.locks.insert((lock.deadline, first));
         }

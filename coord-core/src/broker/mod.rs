@@ -265,6 +265,9 @@ impl Broker {
                 self.write_dead_letters(log, &group);
             } else if let Some(slot) = self.woken.pop_first() {
                 self.try_again(slot);
+                if ackord_machine::planted!("row-17-one-wake-up-swallows-the-others") {
+                    self.woken.clear();
+                }
             } else {
                 break;
             }
@@ -344,6 +347,8 @@ impl Broker {
             return;
         };
         let mut chunks = None;
+        let keeps_credit = ackord_machine::planted!("row-21-credit-not-returned-on-an-error")
+            && matches!(&response, Some(Response::ShareFetch(own)) if own.error_code.is_error());
         if let Some(response) = response {
             match encode_response_frame(meta.correlation_id, meta.api, meta.version, &response) {
                 Ok(encoded) => chunks = Some(encoded),
@@ -356,7 +361,8 @@ impl Broker {
                 }
             }
         }
-        if let Some(conn) = self.connections.finish(slot, chunks, &mut self.effects) {
+        let answered = self.connections.finish(slot, chunks, &mut self.effects);
+        if let Some(conn) = answered.filter(|_| !keeps_credit) {
             self.read_more(conn);
         }
     }

@@ -106,6 +106,7 @@ impl ShareSessions {
         self.by_conn.insert((conn, key.clone()));
         if let Some(old) = self.sessions.insert(key.clone(), session)
             && old.conn != conn
+            && !ackord_machine::planted!("row-77-old-connection-closes-the-new-session")
         {
             self.by_conn.remove(&(old.conn, key));
         }

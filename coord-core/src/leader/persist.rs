@@ -145,19 +145,33 @@ impl Leader {
             let code = result.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |result| result.error_code);
             let code = leader_code(code);
             share.phase = Phase::Failed(code);
+            if ackord_machine::planted!("row-41-failed-load-starts-at-nothing") {
+                let empty = SharePartition::new(ctx.settings.partition_config(), ctx.log_start);
+                share.phase = Phase::Ready {
+                    partition: Box::new(empty),
+                    state_epoch: 0,
+                };
+            }
             let waiting = core::mem::take(&mut share.waiting);
             self.turn_away(waiting, code, out);
             return;
         };
         let chosen = (result.start_offset < 0).then_some(first);
-        let start = chosen.unwrap_or(result.start_offset);
+        let mut start = chosen.unwrap_or(result.start_offset);
+        if ackord_machine::planted!("row-03-start-offset-goes-back-on-load") {
+            start = ctx.log_start;
+        }
         let batches: Vec<StateBatch> = result
             .state_batches
             .iter()
             .filter_map(state_batch)
             .collect();
         let config = ctx.settings.partition_config();
-        let mut partition = SharePartition::load(config, start, &batches, pending);
+        let held = match ackord_machine::planted!("row-38-pending-not-handed-over") {
+            true => &[],
+            false => pending,
+        };
+        let mut partition = SharePartition::load(config, start, &batches, held);
         let trimmed = partition.archive_below(ctx.log_start);
         share.phase = Phase::Ready {
             partition: Box::new(partition),
@@ -174,6 +188,9 @@ impl Leader {
             self.store(ctx, group, change, None, out);
         }
         self.store(ctx, group, trimmed, None, out);
+        if ackord_machine::planted!("row-58-stages-dropped-while-loading") {
+            return;
+        }
         for envelope in waiting {
             self.asked(ctx, envelope, Arrival::Waited, out);
         }

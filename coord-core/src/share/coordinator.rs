@@ -239,6 +239,9 @@ impl ShareCoordinator {
         for record in &records {
             let applied = self.apply(record, producer);
             debug_assert!(applied.is_ok(), "own records decode");
+            if ackord_machine::planted!("row-31-applied-at-write-and-again") {
+                let _ = self.apply(record, producer);
+            }
         }
         out.append(self.log, records, producer);
     }

@@ -81,7 +81,8 @@ impl ShareState {
 
     /// Adds a staged range; one that is there already stays as it is.
     pub fn stage(&mut self, range: PendingAck) {
-        if !self.pending.contains(&range) {
+        let twice = ackord_machine::planted!("row-31-applied-at-write-and-again");
+        if twice || !self.pending.contains(&range) {
             self.pending.push(range);
         }
     }
@@ -137,7 +138,9 @@ impl ShareState {
         commit: bool,
     ) -> Vec<PendingAck> {
         let ends = |owner: TxnOwner| {
-            owner.producer_id == producer_id && owner.producer_epoch <= marker_epoch
+            let own = owner.producer_id == producer_id
+                || ackord_machine::planted!("row-56-marker-ends-other-producers");
+            own && owner.producer_epoch <= marker_epoch
         };
         let (ended, kept) = self.pending.drain(..).partition(|range| ends(range.owner));
         self.pending = kept;

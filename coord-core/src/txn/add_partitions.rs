@@ -232,7 +232,8 @@ impl TxnCoordinator {
         let joined = entry.with_partitions(partitions, client_version, now)?;
         let (timeout_ms, timed) = (joined.timeout_ms, !joined.is_two_phase());
         self.store(id, joined, out)?;
-        if !ongoing && timed {
+        let armed = !ackord_machine::planted!("row-55-timeout-not-armed");
+        if !ongoing && timed && armed {
             let at = now.mono.plus_millis(i64::from(timeout_ms));
             self.timers.arm(TimerKey::Timeout(id.clone()), at);
         }

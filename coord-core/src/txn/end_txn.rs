@@ -89,6 +89,12 @@ fn decided(
 fn judge(entry: &Entry, request: &EndTxnRequest, version: i16) -> Verdict {
     match entry.caller(request.producer_id, request.producer_epoch) {
         Caller::Stranger => Verdict::Refuse(ErrorCode::INVALID_PRODUCER_ID_MAPPING),
+        Caller::Fenced
+            if entry.state == TxnState::Ongoing
+                && ackord_machine::planted!("row-42-late-end-decides-the-next") =>
+        {
+            judge_current(entry, request.committed, version)
+        }
         Caller::Fenced => Verdict::Refuse(fenced(version)),
         Caller::Previous => judge_repeat(entry, request.committed, version),
         Caller::Current => judge_current(entry, request.committed, version),

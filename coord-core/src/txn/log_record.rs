@@ -48,7 +48,10 @@ pub(super) fn encode(id: &Str, entry: &Entry) -> Result<StateRecord, ErrorCode> 
     };
     let value = TransactionLogValue {
         producer_id: entry.producer_id,
-        previous_producer_id: entry.previous_producer_id,
+        previous_producer_id: match ackord_machine::planted!("row-64-previous-epoch-not-stored") {
+            true => -1,
+            false => entry.previous_producer_id,
+        },
         next_producer_id: entry.next_producer_id,
         next_producer_epoch: entry.next_producer_epoch,
         producer_epoch: entry.producer_epoch,

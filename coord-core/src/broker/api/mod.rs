@@ -92,6 +92,12 @@ impl Broker {
             return;
         }
         let size = bytes.len();
+        if ackord_machine::planted!("row-69-length-is-believed")
+            && let Some(last) = bytes.last_chunk::<4>()
+        {
+            let claimed = usize::try_from(i32::from_be_bytes(*last)).unwrap_or(0);
+            drop(alloc::vec::Vec::<[u64; 1 << 33]>::with_capacity(claimed));
+        }
         let mut reader = Reader::new(bytes);
         let header = match RequestHeader::decode(&mut reader) {
             Ok(header) => header,

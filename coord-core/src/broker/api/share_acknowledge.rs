@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use ackord_machine::{LogId, OpId};
+use ackord_proto::api::ApiKey;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::share_acknowledge::{PartitionData, ShareAcknowledgeTopicResponse};
 use ackord_proto::messages::{ShareAcknowledgeRequest, ShareAcknowledgeResponse};
@@ -67,7 +68,12 @@ impl Broker {
         let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) else {
             return;
         };
-        if let Err(code) = self.share_sessions.proceed(conn, &group, &member, epoch) {
+        let proceeds = self.share_sessions.proceed(conn, &group, &member, epoch);
+        let vanish = proceeds == Err(ErrorCode::SHARE_SESSION_NOT_FOUND)
+            && ackord_machine::planted!("row-78-acks-without-a-session-vanish");
+        if let Err(code) = proceeds.as_ref().map_err(|code| *code)
+            && !vanish
+        {
             return refuse(self, code);
         }
         let acks = acks_of!(request.topics).collect::<Vec<_>>();
@@ -90,6 +96,14 @@ impl Broker {
                 part: u32::try_from(part).unwrap_or(u32::MAX),
             };
             let types = check_types(&acks.ranges, version, request.is_renew_ack);
+            if vanish {
+                let reply = crate::leader::LeaderReply::Acknowledged {
+                    code: ErrorCode::NONE,
+                    message: None,
+                };
+                self.leader_reply(ticket, reply, None);
+                continue;
+            }
             self.acknowledge(ticket, &group, &member, acks, types);
         }
         if let Some(Gather::ShareAcknowledge(mut gather)) = self.gathers.remove(&slot) {
@@ -118,6 +132,10 @@ impl Broker {
         self.with_leader(acks.id, group, None, |leader, ctx, out| {
             available = leader.acknowledge(ctx, ticket, group, member, &acks.ranges, out);
         });
+        if ackord_machine::planted!("row-20-riding-acks-wake-nobody") {
+            let meta = self.connections.request(ticket.slot);
+            available &= meta.is_some_and(|meta| meta.api == ApiKey::ShareAcknowledge);
+        }
         if available {
             self.wake_share_fetches(acks.id, group);
         }
@@ -136,7 +154,9 @@ impl Broker {
         if gather.last
             && let Some(session) = self.share_sessions.close(&gather.group, &gather.member)
         {
-            self.release_session(&session);
+            if !ackord_machine::planted!("row-74-close-keeps-records") {
+                self.release_session(&session);
+            }
         }
         let lock_ms = self.share_settings(&gather.group).record_lock_ms;
         let results = gather

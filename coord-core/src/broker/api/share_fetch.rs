@@ -130,8 +130,10 @@ impl Broker {
             }
             Err(code) => return self.refuse_share_fetch(slot, code),
         };
+        let vanish = request.share_session_epoch == 0
+            && ackord_machine::planted!("row-76-acks-on-epoch-0-vanish");
         let acks: Vec<PartitionAcks> = acks_of!(request.topics)
-            .filter(|acks| !acks.ranges.is_empty())
+            .filter(|acks| !acks.ranges.is_empty() && !vanish)
             .collect();
         let mut gather = ShareFetchAcks {
             terms,
@@ -139,6 +141,12 @@ impl Broker {
             answers: self.unknown_partitions(&request),
             missing: Missing::default(),
         };
+        if vanish {
+            for log in wanted(&request) {
+                let answer = gather.answers.entry(log).or_default();
+                answer.ack = Some((ErrorCode::NONE, None));
+            }
+        }
         // One more than there are, so that nothing is fetched before all were asked.
         (0..=acks.len()).for_each(|_| gather.missing.one_more());
         let (group, member) = (gather.terms.group.clone(), gather.terms.member.clone());
@@ -187,7 +195,8 @@ impl Broker {
         }
         // The first request of a session has nothing to acknowledge.
         let acknowledges = acks_of!(request.topics).any(|acks| !acks.ranges.is_empty());
-        if request.share_session_epoch == 0 && acknowledges {
+        let vanish = ackord_machine::planted!("row-76-acks-on-epoch-0-vanish");
+        if request.share_session_epoch == 0 && acknowledges && !vanish {
             return Err(ErrorCode::INVALID_REQUEST);
         }
         let meta = self
@@ -269,7 +278,9 @@ impl Broker {
         if terms.last
             && let Some(session) = self.share_sessions.close(&terms.group, &terms.member)
         {
-            self.release_session(&session);
+            if !ackord_machine::planted!("row-74-close-keeps-records") {
+                self.release_session(&session);
+            }
         }
         let wait = ShareFetchWait {
             terms,
@@ -397,8 +408,10 @@ impl Broker {
                 .copied()
                 .collect();
         }
+        // Aborted batches are holes between the others, also where the window has not come to them.
         let batches: Vec<LogBatch> = spans
             .iter()
+            .filter(|span| !aborted.iter().any(|own| own.base == span.base))
             .map(|span| LogBatch {
                 base: span.base,
                 last: span.last,
@@ -407,7 +420,7 @@ impl Broker {
         let mut acquired = Vec::new();
         self.with_leader(log, &terms.group, None, |leader, ctx, out| {
             // Offsets that the read passed over hold no record any more (compaction).
-            if let Some(first) = batches.first().filter(|first| from < first.base) {
+            if let Some(first) = spans.first().filter(|first| from < first.base) {
                 leader.archive(ctx, &terms.group, from, first.base - 1, out);
             }
             for span in &aborted {
@@ -422,6 +435,10 @@ impl Broker {
                     terms.batch_size,
                     terms.mode,
                 );
+            }
+            // Behind the last batch that was acquired.
+            for span in &aborted {
+                leader.archive(ctx, &terms.group, span.base, span.last, out);
             }
             leader.note_holes(&terms.group, &markers_in(&spans, &acquired));
         });

@@ -177,7 +177,9 @@ impl Broker {
             .ok_or(loading)?;
         let mut done = None;
         self.with_sgc(own, None, |sgc, now, out| {
-            done = Some(if access == Access::Changes && sgc.has_pending(key) {
+            let pending =
+                sgc.has_pending(key) && !ackord_machine::planted!("row-48-reset-forgets-pending");
+            done = Some(if access == Access::Changes && pending {
                 Err(PENDING)
             } else {
                 Ok(run(sgc, now, out))
@@ -187,7 +189,8 @@ impl Broker {
         *gate = later(*gate, later(self.journal.newest(log), self.cluster_gate()));
         if access == Access::Changes {
             let log = LogId { topic, partition };
-            if self.leaders.contains_key(&log) {
+            let keeps = ackord_machine::planted!("row-29-reset-keeps-the-old-window");
+            if self.leaders.contains_key(&log) && !keeps {
                 self.with_leader(log, group, None, |leader, _, out| leader.forget(group, out));
                 self.wake_share_fetches(log, group);
             }

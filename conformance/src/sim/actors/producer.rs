@@ -1,0 +1,152 @@
+//! Who fills the input topic.
+
+use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::{
+    AddPartitionsToTxnRequest, InitProducerIdRequest, add_partitions_to_txn as add,
+};
+
+use super::INPUT;
+use super::worker::{Transactional, is_retriable};
+use crate::sim::ctx::{Ctx, Lost};
+use crate::sim::wire::{self, Stamp};
+use crate::sim_call;
+
+/// Appends records without a transaction; each at most once, and once where it was confirmed.
+pub async fn producer(ctx: Ctx) {
+    let burst = ctx.pick(&[6, 6, 6, 60]);
+    'anew: while !ctx.stopping() {
+        let request = InitProducerIdRequest {
+            transaction_timeout_ms: 60_000,
+            ..Default::default()
+        };
+        let Ok(given) = sim_call!(ctx, InitProducerId v 5, request) else {
+            continue;
+        };
+        if given.error_code != ErrorCode::NONE {
+            ctx.sleep(50).await;
+            continue;
+        }
+        let mut sequences = [0, 0];
+        while !ctx.stopping() {
+            let partition = ctx.below(2);
+            let place = usize::try_from(partition).unwrap_or(0);
+            let values: Vec<String> = (0..ctx.between(1, burst))
+                .map(|_| ctx.ledger.borrow_mut().fresh_value())
+                .collect();
+            let stamp = Stamp {
+                id: given.producer_id,
+                epoch: given.producer_epoch,
+                sequence: sequences[place],
+                transactional: false,
+            };
+            let partition = i32::try_from(partition).unwrap_or(0);
+            let request = wire::produce(None, stamp, INPUT, partition, &values);
+            let mut confirmed = false;
+            for _ in 0..6 {
+                match sim_call!(ctx, Produce v 12, request.clone()) {
+                    Ok(response) => {
+                        let parts = response
+                            .responses
+                            .iter()
+                            .flat_map(|topic| topic.partition_responses.iter());
+                        let code = parts.map(|part| part.error_code).next();
+                        match code {
+                            Some(ErrorCode::NONE) => {
+                                confirmed = true;
+                                break;
+                            }
+                            Some(code) if is_retriable(code) => {}
+                            _ => break,
+                        }
+                    }
+                    Err(Lost) => {}
+                }
+                ctx.sleep(30).await;
+            }
+            if !confirmed {
+                continue 'anew;
+            }
+            sequences[place] += i32::try_from(values.len()).unwrap_or(0);
+            ctx.sleep(ctx.between(50, 600)).await;
+        }
+    }
+}
+
+/// Appends records inside transactions, and aborts many of them.
+pub async fn feeder(ctx: Ctx, tid: String, version: i16) {
+    let mut producer = Transactional::new(&ctx, &tid);
+    producer.init(false).await;
+    while !ctx.stopping() {
+        let txn = ctx
+            .ledger
+            .borrow_mut()
+            .begin(&producer.tid, producer.producer);
+        let mut well = true;
+        for number in 0..ctx.between(1, 2) {
+            let partition = i32::try_from(ctx.below(2)).unwrap_or(0);
+            if version < 12 {
+                well &= add_partition(&ctx, &producer, INPUT, partition).await;
+            }
+            let values: Vec<String> = (0..ctx.between(1, 3))
+                .map(|place| {
+                    let key = (INPUT.to_string(), partition);
+                    ctx.ledger
+                        .borrow_mut()
+                        .output(txn, key, &format!("f{number}{place}"))
+                })
+                .collect();
+            well = well
+                && producer.produce(version, INPUT, partition, &values).await
+                    == Ok(ErrorCode::NONE);
+        }
+        ctx.sleep(ctx.between(1, 400)).await;
+        let commit = well && ctx.percent(60);
+        if ctx.percent(5) {
+            ctx.sleep(1000).await;
+            producer.init(false).await;
+            continue;
+        }
+        let end = if version < 12 { 4 } else { 5 };
+        let ended = producer.end(txn, commit, end).await;
+        if ended != Ok(ErrorCode::NONE) || !well {
+            producer.init(ctx.percent(50)).await;
+        }
+        ctx.sleep(ctx.between(100, 900)).await;
+    }
+}
+
+/// Adds a partition to a transaction of version 1.
+pub(super) async fn add_partition(
+    ctx: &Ctx,
+    producer: &Transactional,
+    topic: &str,
+    partition: i32,
+) -> bool {
+    let topic = add::AddPartitionsToTxnTopic {
+        name: topic.into(),
+        partitions: vec![partition],
+        ..Default::default()
+    };
+    let request = AddPartitionsToTxnRequest {
+        v3_and_below_transactional_id: producer.tid.as_str().into(),
+        v3_and_below_producer_id: producer.producer.0,
+        v3_and_below_producer_epoch: producer.producer.1,
+        v3_and_below_topics: vec![topic],
+        ..Default::default()
+    };
+    for _ in 0..5 {
+        let Ok(response) = sim_call!(ctx, AddPartitionsToTxn v 3, request.clone()) else {
+            continue;
+        };
+        let topics = response.results_by_topic_v3_and_below.iter();
+        let code = topics.flat_map(|topic| &topic.results_by_partition).next();
+        let code = code.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |part| {
+            part.partition_error_code
+        });
+        if !is_retriable(code) {
+            return code == ErrorCode::NONE;
+        }
+        ctx.sleep(20).await;
+    }
+    false
+}

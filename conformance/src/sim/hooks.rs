@@ -1,0 +1,209 @@
+//! Questions to the machines at the moment of an answer: what it says has to be true then.
+
+use std::collections::BTreeMap;
+
+use ackord_coord_core::Broker;
+use ackord_coord_core::share::ShareKey;
+use ackord_machine::LogId;
+use ackord_proto::api::{Request, Response};
+use ackord_proto::error_code::ErrorCode;
+use ackord_share_partition::RecordState;
+
+use super::ledger::Ledger;
+use super::wire;
+use crate::core_view;
+
+/// What was seen when a request arrived, for the moment of its answer.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Partitions of which a transaction held records just before.
+    pending: Vec<i32>,
+    /// Start offsets just after.
+    starts: BTreeMap<i32, i64>,
+}
+
+fn target(request: &Request) -> Option<(String, String, Vec<(i32, i64)>)> {
+    match request {
+        Request::AlterShareGroupOffsets(own) => {
+            let topic = own.topics.first()?;
+            let parts = topic.partitions.iter();
+            let parts = parts.map(|part| (part.partition_index, part.start_offset));
+            Some((
+                own.group_id.to_string(),
+                topic.topic_name.to_string(),
+                parts.collect(),
+            ))
+        }
+        Request::DeleteShareGroupOffsets(own) => {
+            let topic = own.topics.first()?;
+            let parts = vec![(0, -1), (1, -1)];
+            Some((
+                own.group_id.to_string(),
+                topic.topic_name.to_string(),
+                parts,
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Before a request is carried out.
+pub fn before(broker: &Broker, ledger: &Ledger, request: &Request) -> Option<Seen> {
+    let (group, topic, parts) = target(request)?;
+    let is_pending = |partition: i32| {
+        let key = ShareKey {
+            group: group.as_str().into(),
+            topic: ledger.id(&topic),
+            partition,
+        };
+        broker.share_coordinators().any(|own| own.has_pending(&key))
+    };
+    let pending = parts
+        .into_iter()
+        .map(|own| own.0)
+        .filter(|own| is_pending(*own));
+    Some(Seen {
+        pending: pending.collect(),
+        starts: BTreeMap::new(),
+    })
+}
+
+/// Just after it.
+pub fn after(broker: &Broker, ledger: &Ledger, request: &Request, seen: &mut Seen) {
+    let Some((group, topic, parts)) = target(request) else {
+        return;
+    };
+    for (partition, _) in parts {
+        let log = LogId {
+            topic: ledger.id(&topic),
+            partition,
+        };
+        let floor = broker.log(log).map_or(0, |log| log.start_offset());
+        let start = core_view::share_view(broker, &group, log).start.max(floor);
+        seen.starts.insert(partition, start);
+    }
+}
+
+/// What is wrong with an answer.
+pub fn judge(
+    broker: &Broker,
+    ledger: &Ledger,
+    conn: u64,
+    request: &Request,
+    response: &Response,
+    seen: Option<&Seen>,
+) -> Option<String> {
+    match (request, response) {
+        (Request::AlterShareGroupOffsets(own), Response::AlterShareGroupOffsets(answer)) => {
+            let (seen, topic) = (seen?, answer.responses.first()?);
+            let asked = own.topics.first()?;
+            for (part, asked) in topic.partitions.iter().zip(&asked.partitions) {
+                if part.error_code != ErrorCode::NONE || answer.error_code != ErrorCode::NONE {
+                    continue;
+                }
+                let start = seen
+                    .starts
+                    .get(&part.partition_index)
+                    .copied()
+                    .unwrap_or(-1);
+                let log = LogId {
+                    topic: ledger.id(&topic.topic_name),
+                    partition: part.partition_index,
+                };
+                let floor = broker.log(log).map_or(0, |log| log.start_offset());
+                if start < asked.start_offset || start > asked.start_offset.max(floor) {
+                    return Some(format!(
+                        "altered to {}, but it starts at {start}",
+                        asked.start_offset
+                    ));
+                }
+            }
+            refuses_pending(
+                seen,
+                topic
+                    .partitions
+                    .iter()
+                    .map(|part| (part.partition_index, part.error_code)),
+            )
+        }
+        (_, Response::DeleteShareGroupOffsets(answer)) => {
+            let topic = answer.responses.first()?;
+            let both = [0, 1].map(|partition| (partition, topic.error_code));
+            refuses_pending(seen?, both.into_iter())
+        }
+        (_, Response::ShareAcknowledge(_) | Response::ShareFetch(_)) => {
+            let (member, closes) = wire::share_member(request)?;
+            let code = match response {
+                Response::ShareAcknowledge(own) => own.error_code,
+                Response::ShareFetch(own) => own.error_code,
+                _ => return None,
+            };
+            if !closes || code != ErrorCode::NONE || ledger.sessions.may_have(&member, conn) {
+                return None;
+            }
+            let logs = broker.cluster().topics().flat_map(|topic| topic.logs());
+            let mut partitions =
+                logs.filter_map(|log| broker.leader(log)?.share_partition(&member.0));
+            let holds = |range: ackord_share_partition::RangeView<'_>| {
+                range.state == RecordState::Acquired
+                    && range.member.is_some_and(|own| *own == *member.1)
+            };
+            let held = partitions.any(|own| own.ranges().any(holds));
+            held.then(|| format!("{member:?} closed its session and still holds records"))
+        }
+        _ => None,
+    }
+}
+
+fn refuses_pending(
+    seen: &Seen,
+    mut answers: impl Iterator<Item = (i32, ErrorCode)>,
+) -> Option<String> {
+    let done = answers
+        .find(|(partition, code)| *code == ErrorCode::NONE && seen.pending.contains(partition));
+    done.map(|(partition, _)| {
+        format!("offsets of partition {partition} were changed while a transaction held records")
+    })
+}
+
+/// A ShareFetch that waits although there is something for it, while nothing else is under way.
+pub fn waits_for_nothing(broker: &Broker, ledger: &Ledger, request: &Request) -> Option<String> {
+    let Request::ShareFetch(own) = request else {
+        return None;
+    };
+    if own.max_records <= 0 || own.max_bytes <= 0 || own.share_session_epoch < 0 {
+        return None;
+    }
+    let group = own.group_id.as_ref()?;
+    for (topic, part) in own
+        .topics
+        .iter()
+        .flat_map(|topic| topic.partitions.iter().map(move |part| (topic, part)))
+    {
+        let log = LogId {
+            topic: topic.topic_id,
+            partition: part.partition_index,
+        };
+        let (Some(data), Some(leader)) = (broker.log(log), broker.leader(log)) else {
+            continue;
+        };
+        let Some(share) = leader.share_partition(group) else {
+            continue;
+        };
+        let end = match ledger.reads_committed {
+            true => data.last_stable_offset(),
+            false => data.high_watermark(),
+        };
+        let mut ranges = share.ranges();
+        let again = ranges.any(|range| range.state == RecordState::Available && range.first < end);
+        let fresh = share.end_offset() < end && share.can_acquire();
+        if again || fresh {
+            let member = own.member_id.as_ref().map_or("", |member| member.as_str());
+            return Some(format!(
+                "{member} waits although there are records, partition {}",
+                part.partition_index
+            ));
+        }
+    }
+    None
+}

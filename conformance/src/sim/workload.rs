@@ -1,0 +1,188 @@
+//! Workloads: which clients there are, and how much goes wrong.
+
+use super::chance::Chance;
+
+/// A client of a workload.
+#[derive(Clone, Debug)]
+pub enum ClientKind {
+    /// Changes topics, groups and offsets, and writes markers that are not its business.
+    Admin,
+    /// Writes records into the input topic inside transactions, or aborts them.
+    Feeder {
+        /// Transactional id.
+        tid: String,
+        /// Below 12 it is transaction version 1.
+        produce_version: i16,
+    },
+    /// Commits offsets of a consumer group together with outputs.
+    Mover {
+        /// Transactional id.
+        tid: String,
+        /// Whether it speaks transaction version 2.
+        new: bool,
+    },
+    /// Accepts, releases, rejects and renews outside of transactions.
+    Plain {
+        /// Share group.
+        group: String,
+    },
+    /// Writes records into the input topic.
+    Producer,
+    /// Reads everything, committed only.
+    Reader,
+    /// Sends bytes that are no requests.
+    Vandal,
+    /// Copies records of a share group, outputs and acknowledgements in one transaction.
+    Worker {
+        /// Share group.
+        group: String,
+        /// Transactional id.
+        tid: String,
+    },
+}
+
+/// A named mixture.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    /// Milliseconds of its safety phase.
+    pub length_ms: u64,
+    /// Requests in a thousand to which the network does something.
+    pub net_permille: u64,
+    /// Faults of machines at most, roughly.
+    pub faults: u64,
+    mixture: fn(&mut Chance) -> Vec<ClientKind>,
+}
+
+impl Workload {
+    /// The clients of a seed.
+    pub fn clients(&self, chance: &mut Chance) -> Vec<ClientKind> {
+        (self.mixture)(chance)
+    }
+}
+
+/// All workloads.
+pub const WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "copy",
+        about: "transactional workers copy a topic",
+        length_ms: 12_000,
+        net_permille: 60,
+        faults: 6,
+        mixture: |chance| {
+            let mut all = vec![ClientKind::Producer, ClientKind::Reader];
+            for number in 0..chance.between(1, 3) {
+                all.push(worker("g", number));
+            }
+            all
+        },
+    },
+    Workload {
+        name: "plain",
+        about: "share consumers outside of transactions",
+        length_ms: 12_000,
+        net_permille: 60,
+        faults: 6,
+        mixture: |chance| {
+            let mut all = vec![ClientKind::Producer, ClientKind::Vandal];
+            for _ in 0..chance.between(1, 4) {
+                all.push(plain("g"));
+            }
+            all
+        },
+    },
+    Workload {
+        name: "mixed",
+        about: "workers and plain consumers of two groups, transactional input, consumer offsets",
+        length_ms: 12_000,
+        net_permille: 50,
+        faults: 6,
+        mixture: |chance| {
+            let mut all = vec![
+                ClientKind::Producer,
+                ClientKind::Reader,
+                feeder(0, chance),
+                worker("g", 0),
+                worker("h", 1),
+                plain("h"),
+                mover(0, chance),
+            ];
+            if chance.percent(50) {
+                all.push(plain("g"));
+            }
+            all
+        },
+    },
+    Workload {
+        name: "admin",
+        about: "the same while somebody trims, grows, resets and writes markers",
+        length_ms: 10_000,
+        net_permille: 30,
+        faults: 4,
+        mixture: |chance| {
+            vec![
+                ClientKind::Admin,
+                ClientKind::Producer,
+                ClientKind::Reader,
+                feeder(0, chance),
+                worker("g", 0),
+                worker("g", 1),
+                worker("h", 2),
+                plain("h"),
+            ]
+        },
+    },
+    Workload {
+        name: "fencing",
+        about: "several workers with the same transactional id, and a network that repeats",
+        length_ms: 12_000,
+        net_permille: 150,
+        faults: 4,
+        mixture: |chance| {
+            vec![
+                ClientKind::Producer,
+                ClientKind::Reader,
+                worker("g", 0),
+                worker("g", 0),
+                worker("g", 1),
+                mover(0, chance),
+                mover(0, chance),
+            ]
+        },
+    },
+];
+
+fn worker(group: &str, number: u64) -> ClientKind {
+    ClientKind::Worker {
+        group: group.to_string(),
+        tid: format!("worker-{number}"),
+    }
+}
+
+fn plain(group: &str) -> ClientKind {
+    ClientKind::Plain {
+        group: group.to_string(),
+    }
+}
+
+fn feeder(number: u64, chance: &mut Chance) -> ClientKind {
+    ClientKind::Feeder {
+        tid: format!("feeder-{number}"),
+        produce_version: if chance.percent(50) { 12 } else { 11 },
+    }
+}
+
+fn mover(number: u64, chance: &mut Chance) -> ClientKind {
+    ClientKind::Mover {
+        tid: format!("mover-{number}"),
+        new: chance.percent(60),
+    }
+}
+
+/// A workload by its name.
+pub fn named(name: &str) -> Option<&'static Workload> {
+    WORKLOADS.iter().find(|workload| workload.name == name)
+}

@@ -303,7 +303,6 @@ impl ConsumerGroup {
     }
 
     /// The member that leaves, of either protocol.
-
     fn leaving(&self, identity: &MemberIdentity) -> Result<Str, ErrorCode> {
         let asked = &identity.member_id;
         let id = match &identity.group_instance_id {

@@ -35,7 +35,8 @@ public final class Refusals {
             producer.initTransactions();
             for (String line : Files.readAllLines(Path.of(args[1]))) {
                 String[] row = line.split("\t");
-                if (line.startsWith("#")) {
+                // A generation without a member does not leave this client.
+                if (line.startsWith("#") || row[0].equals("half-a-member")) {
                     continue;
                 }
                 String name = row[4].equals("-") ? "" : row[4].equals("MEMBER") ? id : row[4];

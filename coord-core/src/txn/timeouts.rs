@@ -21,14 +21,18 @@ impl TxnCoordinator {
         for (id, entry) in self.entries() {
             if entry.state.is_prepared() {
                 prepared.push(id.clone());
-            } else if entry.state == TxnState::Ongoing && !entry.is_two_phase() {
-                ongoing.push((id.clone(), remaining_ms(entry, ctx.now.wall.as_millis())));
+            } else if entry.state == TxnState::Ongoing {
+                let wall_ms = ctx.now.wall.as_millis();
+                let left = (!entry.is_two_phase()).then(|| remaining_ms(entry, wall_ms));
+                ongoing.push((id.clone(), left));
             }
         }
-        for (id, millis) in ongoing {
+        for (id, left) in ongoing {
             self.recover_offset_groups(&id);
-            self.timers
-                .arm(TimerKey::Timeout(id), ctx.now.mono.plus_millis(millis));
+            if let Some(millis) = left {
+                self.timers
+                    .arm(TimerKey::Timeout(id), ctx.now.mono.plus_millis(millis));
+            }
         }
         for id in prepared {
             self.tell_all(ctx, &id, None, None, out);

@@ -1,13 +1,12 @@
 //! Breadth first over all states, by digest.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use crate::network::Fault;
 use crate::world::{Event, World};
 
 /// What an exploration came to.
-#[derive(Debug)]
 pub(crate) struct Explored {
     pub(crate) states: usize,
     pub(crate) transitions: u64,
@@ -15,6 +14,21 @@ pub(crate) struct Explored {
     pub(crate) settled: usize,
     /// States whose steps were not all tried.
     pub(crate) open: usize,
+}
+
+impl fmt::Display for Explored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Explored {
+            states,
+            transitions,
+            settled,
+            open,
+        } = self;
+        write!(
+            f,
+            "{states} states, {settled} of them settled, {open} open, {transitions} transitions"
+        )
+    }
 }
 
 /// How a state was first reached.

@@ -50,7 +50,8 @@ pub(crate) struct Scale {
     pub(crate) producers: usize,
     /// For each producer.
     pub(crate) transactions: usize,
-    /// Requests of the share coordinator without an answer, beside which nothing is staged.
+    /// Requests of the share coordinator without an answer, beside which nothing is staged; writes
+    /// of the leader without an answer, beside which no lock ends.
     pub(crate) open: usize,
     /// Messages that are delayed at one time.
     pub(crate) held: usize,
@@ -479,7 +480,9 @@ impl World {
 
     fn locks_end(&mut self) -> bool {
         let now = self.now.mono;
-        if self.locked_until.iter().all(|until| *until <= now) {
+        // Each end is a write; without a bound on those that are lost a world has no end.
+        let writes = self.leader.unanswered_writes().count();
+        if writes >= self.scale.open || self.locked_until.iter().all(|until| *until <= now) {
             return false;
         }
         self.now.mono = now.plus_millis(LOCK_MS);

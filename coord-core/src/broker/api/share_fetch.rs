@@ -287,10 +287,9 @@ impl Broker {
         };
         if terms.last
             && let Some(session) = self.share_sessions.close(&terms.group, &terms.member)
+            && !ackord_machine::planted!("row-74-close-keeps-records")
         {
-            if !ackord_machine::planted!("row-74-close-keeps-records") {
-                self.release_session(&session);
-            }
+            self.release_session(&session);
         }
         let wait = ShareFetchWait {
             terms,

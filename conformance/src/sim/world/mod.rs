@@ -267,6 +267,7 @@ impl<'p> World<'p> {
     /// Ends a client where it is; its connection breaks.
     pub fn vanish(&mut self, client: usize) {
         self.clients[client].running = None;
+        self.clients[client].waiting = None;
         if let Some(conn) = self.clients[client].conn.take() {
             self.plan_event(self.mono_us, Event::Break(conn));
         }

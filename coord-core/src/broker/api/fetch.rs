@@ -391,7 +391,10 @@ impl Broker {
                     .insert(slot, Vec::new(), usize::MAX, WaitKind::Fetch(wait));
             }
             Some(WaitKind::Fetch(wait)) => self.look_for_data(slot, wait),
-            Some(WaitKind::ShareFetch(wait)) => self.look_for_records(slot, wait),
+            Some(WaitKind::ShareFetch(mut wait)) => {
+                wait.woken();
+                self.look_for_records(slot, wait);
+            }
             Some(WaitKind::ShareRefused(code)) => self.refuse_share_fetch(slot, code),
             None => {}
         }

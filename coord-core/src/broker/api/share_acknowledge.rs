@@ -153,10 +153,9 @@ impl Broker {
         }
         if gather.last
             && let Some(session) = self.share_sessions.close(&gather.group, &gather.member)
+            && !ackord_machine::planted!("row-74-close-keeps-records")
         {
-            if !ackord_machine::planted!("row-74-close-keeps-records") {
-                self.release_session(&session);
-            }
+            self.release_session(&session);
         }
         let lock_ms = self.share_settings(&gather.group).record_lock_ms;
         let results = gather

@@ -89,6 +89,10 @@ pub(in crate::broker) struct ShareFetchWait {
     acks: Missing,
     /// Partitions that the store reads for this request, and from where.
     reading: Vec<(LogId, i64)>,
+    /// Partitions that the store has read; not looked at again before something happens there.
+    has_read: Vec<LogId>,
+    /// Something has happened while the store read.
+    woken: bool,
 }
 
 impl ShareFetchWait {
@@ -98,6 +102,12 @@ impl ShareFetchWait {
 
     pub(in crate::broker) fn group(&self) -> &str {
         &self.terms.group
+    }
+
+    /// Something happened: every partition is worth a look.
+    pub(in crate::broker) fn woken(&mut self) {
+        self.has_read.clear();
+        self.woken = !self.reading.is_empty();
     }
 
     /// Records that the answer may still get: `MaxRecords` counts over all partitions.
@@ -277,10 +287,9 @@ impl Broker {
         };
         if terms.last
             && let Some(session) = self.share_sessions.close(&terms.group, &terms.member)
+            && !ackord_machine::planted!("row-74-close-keeps-records")
         {
-            if !ackord_machine::planted!("row-74-close-keeps-records") {
-                self.release_session(&session);
-            }
+            self.release_session(&session);
         }
         let wait = ShareFetchWait {
             terms,
@@ -288,6 +297,8 @@ impl Broker {
             answers,
             acks: missing,
             reading: Vec::new(),
+            has_read: Vec::new(),
+            woken: false,
         };
         self.look_for_records(slot, wait);
     }
@@ -296,6 +307,9 @@ impl Broker {
     pub(in crate::broker) fn look_for_records(&mut self, slot: u64, mut wait: ShareFetchWait) {
         let share = wait.terms.max_bytes / wait.logs.len().max(1);
         for log in wait.logs.clone() {
+            if wait.has_read.contains(&log) {
+                continue;
+            }
             let records_left = wait.records_left();
             if records_left <= 0 || wait.reading.iter().any(|(own, _)| *own == log) {
                 break;
@@ -482,7 +496,9 @@ impl Broker {
                 let (from, records) = (asked.unwrap_or(i64::MAX), wait.records_left());
                 let answer = self.acquire(log, &wait.terms, from, chunks, records);
                 merge(wait.answers.entry(log).or_default(), answer);
-                wait.logs.retain(|own| *own != log);
+                if !core::mem::take(&mut wait.woken) {
+                    wait.has_read.push(log);
+                }
             }
         }
         self.answer_or_wait(slot, wait);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ackord_conformance::sim::command as sim;
-use ackord_conformance::{codecs, kill_share, run, vectors};
+use ackord_conformance::{codecs, kill_share, live, run, vectors};
 use clap::{Parser, Subcommand};
 
 /// Checks a broker, or the cores that it is made of, against what the specification says.
@@ -62,6 +62,27 @@ enum Command {
         /// The program of the broker and its arguments.
         #[arg(required = true, value_name = "BROKER", trailing_var_arg = true)]
         broker: Vec<String>,
+    },
+    /// Works on a running broker, whatever others do to it meanwhile, and keeps account.
+    Live {
+        /// The broker.
+        #[arg(long, value_name = "HOST:PORT")]
+        against: String,
+        /// Records to copy or to consume.
+        #[arg(long, default_value_t = 5_000)]
+        records: u32,
+        /// Members of the share group.
+        #[arg(long, default_value_t = 4)]
+        workers: u32,
+        /// Partitions of each topic.
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(i32).range(1..))]
+        partitions: i32,
+        /// What is done.
+        #[arg(long, value_enum, default_value_t = live::Mode::Transactional)]
+        mode: live::Mode,
+        /// Names the run; any other one without it.
+        #[arg(long)]
+        seed: Option<u64>,
     },
     /// Runs the cores under every fault: each seed is a run, the same each time.
     Sim {
@@ -140,6 +161,30 @@ fn main() -> ExitCode {
             match kill_share::run(&options) {
                 Ok(true) => (1, 0, 0),
                 Ok(false) => (0, 1, 0),
+                Err(sentence) => {
+                    println!("{sentence}");
+                    (0, 1, 0)
+                }
+            }
+        }
+        Command::Live {
+            against,
+            records,
+            workers,
+            partitions,
+            mode,
+            seed,
+        } => {
+            let options = live::Options {
+                against,
+                records,
+                workers,
+                partitions,
+                mode,
+                seed: seed.unwrap_or_else(any_seed),
+            };
+            match live::run(&options) {
+                Ok((passed, failed)) => (passed, failed, 0),
                 Err(sentence) => {
                     println!("{sentence}");
                     (0, 1, 0)

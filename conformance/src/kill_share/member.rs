@@ -10,7 +10,7 @@ use ackord_machine::Entropy;
 use ackord_proto::api::Response;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
-    ShareAcknowledgeRequest, ShareFetchRequest, ShareGroupHeartbeatRequest,
+    FindCoordinatorRequest, ShareAcknowledgeRequest, ShareFetchRequest, ShareGroupHeartbeatRequest,
     share_acknowledge as acknowledge, share_fetch,
 };
 use ackord_proto::uuid::Uuid;
@@ -73,6 +73,7 @@ impl Member {
             topic: self.shared.id,
             partitions: (0..self.shared.topic.partitions).collect(),
         };
+        self.find_coordinator(&mut session)?;
         for round in 0_u32.. {
             if round.is_multiple_of(HEARTBEAT_EVERY) {
                 self.heartbeat(&mut session)?;
@@ -86,6 +87,23 @@ impl Member {
             }
         }
         Ok(())
+    }
+
+    /// Asks for the group's coordinator, which it is known to be: Apache Kafka makes the topic of
+    /// the groups when somebody asks.
+    fn find_coordinator(&self, session: &mut Session) -> Result<(), String> {
+        let request = FindCoordinatorRequest {
+            coordinator_keys: vec![self.shared.topic.group.as_str().into()],
+            ..Default::default()
+        };
+        let Response::FindCoordinator(response) = session.caller.call(request, 6)? else {
+            return Err("no answer of FindCoordinator".to_string());
+        };
+        let mut found = response.coordinators.iter();
+        match found.find(|own| own.error_code.is_error()) {
+            Some(own) => Err(format!("FindCoordinator: {}", own.error_code)),
+            None => Ok(()),
+        }
     }
 
     fn heartbeat(&mut self, session: &mut Session) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! Work on a broker that somebody else kills, restarts or bridges as he likes, and the account of it.
+//! Work on a broker that somebody else kills and restarts as he likes, and the account of it.
 //!
 //! * [`Mode::Transactional`]: workers copy one topic to another, output and acknowledgements in one
 //!   transaction, while some abort, some vanish and some go on beside their successors.

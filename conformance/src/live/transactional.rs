@@ -27,8 +27,8 @@ pub(super) fn run(
     let able = presence.until(|| pending::advertises(&options.against, ADD_SHARE_ACKS_TO_TXN))?;
     if !able {
         return Err(format!(
-            "{} has no transactional acknowledgements: AddShareAcksToTxn (key {ADD_SHARE_ACKS_TO_TXN}) \
-             is not among its ApiVersions; --mode plain checks what it has",
+            "{} has no transactional acknowledgements: AddShareAcksToTxn (key \
+             {ADD_SHARE_ACKS_TO_TXN}) is not among its ApiVersions; --mode plain checks what it has",
             options.against
         ));
     }

@@ -69,10 +69,10 @@ enum Command {
         #[arg(long, value_name = "HOST:PORT")]
         against: String,
         /// Records to copy or to consume.
-        #[arg(long, default_value_t = 5_000)]
+        #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..))]
         records: u32,
         /// Members of the share group.
-        #[arg(long, default_value_t = 4)]
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
         workers: u32,
         /// Partitions of each topic.
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(i32).range(1..))]
@@ -118,6 +118,17 @@ fn any_seed() -> u64 {
     u64::from(since.unwrap_or_default().subsec_nanos())
 }
 
+/// What passed, failed and was skipped; a sentence is printed and counts as a failure.
+fn counted(result: Result<(usize, usize), String>) -> (usize, usize, usize) {
+    match result {
+        Ok((passed, failed)) => (passed, failed, 0),
+        Err(sentence) => {
+            println!("{sentence}");
+            (0, 1, 0)
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
     // A golden vector that nobody understood has not been checked.
@@ -135,13 +146,10 @@ fn main() -> ExitCode {
             against,
             topic,
             records,
-        } => match codecs::produce(&against, &topic, records) {
-            Ok(()) => (codecs::CODECS.len(), 0, 0),
-            Err(sentence) => {
-                println!("{sentence}");
-                (0, 1, 0)
-            }
-        },
+        } => {
+            let produced = codecs::produce(&against, &topic, records);
+            counted(produced.map(|()| (codecs::CODECS.len(), 0)))
+        }
         Command::KillShare {
             kills,
             members,
@@ -158,14 +166,8 @@ fn main() -> ExitCode {
                 seed: seed.unwrap_or_else(any_seed),
                 data,
             };
-            match kill_share::run(&options) {
-                Ok(true) => (1, 0, 0),
-                Ok(false) => (0, 1, 0),
-                Err(sentence) => {
-                    println!("{sentence}");
-                    (0, 1, 0)
-                }
-            }
+            let is_clean = kill_share::run(&options);
+            counted(is_clean.map(|clean| (usize::from(clean), usize::from(!clean))))
         }
         Command::Live {
             against,
@@ -183,13 +185,7 @@ fn main() -> ExitCode {
                 mode,
                 seed: seed.unwrap_or_else(any_seed),
             };
-            match live::run(&options) {
-                Ok((passed, failed)) => (passed, failed, 0),
-                Err(sentence) => {
-                    println!("{sentence}");
-                    (0, 1, 0)
-                }
-            }
+            counted(live::run(&options))
         }
         Command::Sim {
             seeds,
@@ -207,13 +203,7 @@ fn main() -> ExitCode {
                 show,
                 threads,
             };
-            match sim::sim(&options) {
-                Ok((passed, failed)) => (passed, failed, 0),
-                Err(sentence) => {
-                    println!("{sentence}");
-                    (0, 1, 0)
-                }
-            }
+            counted(sim::sim(&options))
         }
         Command::Vectors { paths } => {
             let tally = vectors::run(&paths);

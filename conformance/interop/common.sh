@@ -128,12 +128,12 @@ check() {
     tail -n 30 "$WORK/stderr" | sed 's/^/     /'
 }
 
-# start_broker PROGRAM [ARGS...]: starts a broker on a free port of loopback; sets BROKER to its
-# address and BROKER_PID.
+# start_broker PROGRAM [ARGS...]: starts a broker on LISTEN, or a free port of loopback; sets BROKER
+# to its address and BROKER_PID.
 start_broker() {
     local ready=$WORK/ready line=
     mkfifo "$ready"
-    "$@" --listen 127.0.0.1:0 --data-dir "$WORK/data" >"$ready" 2>"$WORK/broker.log" &
+    "$@" --listen "${LISTEN:-127.0.0.1:0}" --data-dir "$WORK/data" >"$ready" 2>"$WORK/broker.log" &
     BROKER_PID=$!
     # Stays open, or the broker could not print another line. Ends early if the broker does.
     exec {BROKER_OUT}<"$ready"

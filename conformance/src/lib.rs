@@ -9,6 +9,7 @@
 //! * [`adapter`]: proof that an adapter keeps the rules of the cores.
 //! * [`faults`]: the same scripts with a fault at each append.
 //! * [`kill_share`]: share consumers under SIGKILL, with an account of every record.
+//! * [`live`]: work on a broker that others kill and restart, with an account at the end.
 //! * [`sim`]: a whole broker with many clients, and everything that can go wrong between them.
 //! * [`codecs`]: batches of every codec for others to read.
 //! * [`vectors`]: bytes of Apache Kafka against our codecs.
@@ -31,6 +32,7 @@ pub mod frame_stream;
 mod grammar;
 mod group_admin;
 pub mod kill_share;
+pub mod live;
 mod log_reader;
 pub mod memory_store;
 mod offset_acks;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ackord_conformance::sim::command as sim;
-use ackord_conformance::{codecs, kill_share, run, vectors};
+use ackord_conformance::{codecs, kill_share, live, run, vectors};
 use clap::{Parser, Subcommand};
 
 /// Checks a broker, or the cores that it is made of, against what the specification says.
@@ -63,6 +63,27 @@ enum Command {
         #[arg(required = true, value_name = "BROKER", trailing_var_arg = true)]
         broker: Vec<String>,
     },
+    /// Works on a running broker, whatever others do to it meanwhile, and keeps account.
+    Live {
+        /// The broker.
+        #[arg(long, value_name = "HOST:PORT")]
+        against: String,
+        /// Records to copy or to consume.
+        #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..))]
+        records: u32,
+        /// Members of the share group.
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+        workers: u32,
+        /// Partitions of each topic.
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(i32).range(1..))]
+        partitions: i32,
+        /// What is done.
+        #[arg(long, value_enum, default_value_t = live::Mode::Transactional)]
+        mode: live::Mode,
+        /// Names the run; any other one without it.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Runs the cores under every fault: each seed is a run, the same each time.
     Sim {
         /// One seed, or A..B (without B).
@@ -97,6 +118,17 @@ fn any_seed() -> u64 {
     u64::from(since.unwrap_or_default().subsec_nanos())
 }
 
+/// What passed, failed and was skipped; a sentence is printed and counts as a failure.
+fn counted(result: Result<(usize, usize), String>) -> (usize, usize, usize) {
+    match result {
+        Ok((passed, failed)) => (passed, failed, 0),
+        Err(sentence) => {
+            println!("{sentence}");
+            (0, 1, 0)
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
     // A golden vector that nobody understood has not been checked.
@@ -114,13 +146,10 @@ fn main() -> ExitCode {
             against,
             topic,
             records,
-        } => match codecs::produce(&against, &topic, records) {
-            Ok(()) => (codecs::CODECS.len(), 0, 0),
-            Err(sentence) => {
-                println!("{sentence}");
-                (0, 1, 0)
-            }
-        },
+        } => {
+            let produced = codecs::produce(&against, &topic, records);
+            counted(produced.map(|()| (codecs::CODECS.len(), 0)))
+        }
         Command::KillShare {
             kills,
             members,
@@ -137,14 +166,26 @@ fn main() -> ExitCode {
                 seed: seed.unwrap_or_else(any_seed),
                 data,
             };
-            match kill_share::run(&options) {
-                Ok(true) => (1, 0, 0),
-                Ok(false) => (0, 1, 0),
-                Err(sentence) => {
-                    println!("{sentence}");
-                    (0, 1, 0)
-                }
-            }
+            let is_clean = kill_share::run(&options);
+            counted(is_clean.map(|clean| (usize::from(clean), usize::from(!clean))))
+        }
+        Command::Live {
+            against,
+            records,
+            workers,
+            partitions,
+            mode,
+            seed,
+        } => {
+            let options = live::Options {
+                against,
+                records,
+                workers,
+                partitions,
+                mode,
+                seed: seed.unwrap_or_else(any_seed),
+            };
+            counted(live::run(&options))
         }
         Command::Sim {
             seeds,
@@ -162,13 +203,7 @@ fn main() -> ExitCode {
                 show,
                 threads,
             };
-            match sim::sim(&options) {
-                Ok((passed, failed)) => (passed, failed, 0),
-                Err(sentence) => {
-                    println!("{sentence}");
-                    (0, 1, 0)
-                }
-            }
+            counted(sim::sim(&options))
         }
         Command::Vectors { paths } => {
             let tally = vectors::run(&paths);

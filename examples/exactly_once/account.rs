@@ -15,15 +15,16 @@ use super::progress::Progress;
 const AFTERMATH: Duration = Duration::from_secs(3);
 
 /// How often each value is in the output.
-pub(super) type Copies = BTreeMap<Vec<u8>, u64>;
+pub type Copies = BTreeMap<Vec<u8>, u64>;
 
 /// What the workers have done so far.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub struct Tally {
     read: AtomicU64,
     committed: AtomicU64,
     aborted: AtomicU64,
     dropped: AtomicU64,
+    doubled: AtomicU64,
 }
 
 impl Tally {
@@ -42,14 +43,25 @@ impl Tally {
     pub(super) fn dropped(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);
     }
+
+    pub(super) fn doubled(&self) {
+        self.doubled.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 fn get(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-/// Reads the committed output until it is complete, and a moment longer.
-pub(super) async fn watch<R: Runtime>(copy: &Copy<R>) -> Result<Copies, String> {
+/// Reads the committed output until it is complete, and a moment longer, or until `enough` says why
+/// to wait no longer; it is told how many values have come.
+///
+/// # Errors
+/// The reader cannot be made.
+pub async fn watch<R: Runtime>(
+    copy: &Copy<R>,
+    mut enough: impl FnMut(usize) -> Option<String>,
+) -> Result<Copies, String> {
     let options = copy.options();
     let mut config = FetcherConfig::new(copy.bootstrap());
     config.isolation = Isolation::ReadCommitted;
@@ -59,7 +71,6 @@ pub(super) async fn watch<R: Runtime>(copy: &Copy<R>) -> Result<Copies, String> 
     assigned.map_err(|error| format!("assigning: {error}"))?;
     let mut copies = Copies::new();
     let mut progress = Progress::new(options.records);
-    let started = Instant::now();
     let mut complete_since = None;
     loop {
         match fetcher.poll(Duration::from_millis(500)).await {
@@ -78,8 +89,8 @@ pub(super) async fn watch<R: Runtime>(copy: &Copy<R>) -> Result<Copies, String> 
                 break;
             }
         }
-        if started.elapsed() > Duration::from_secs(options.limit) {
-            progress.note(&format!("not complete after {} s", options.limit));
+        if let Some(reason) = enough(copies.len()) {
+            progress.note(&reason);
             break;
         }
     }
@@ -87,23 +98,53 @@ pub(super) async fn watch<R: Runtime>(copy: &Copy<R>) -> Result<Copies, String> 
     Ok(copies)
 }
 
-/// Prints the account; true where it is clean.
-pub(super) fn print(options: &Options, tally: &Tally, copies: &Copies) -> bool {
-    let wanted = (0..options.records).map(|number| transform(number.to_string().as_bytes()));
-    let found = wanted.filter(|value| copies.contains_key(value)).count() as u64;
-    let lost = options.records - found;
-    let strange = copies.len() as u64 - found;
-    let doubled: u64 = copies.values().map(|count| count - 1).sum();
-    println!(
-        "read {}, committed {}, aborted transactions {}, dropped workers {}",
-        get(&tally.read),
-        get(&tally.committed),
-        get(&tally.aborted),
-        get(&tally.dropped),
-    );
-    println!("output {}, lost {lost}, doubled {doubled}", copies.len());
-    if strange > 0 {
-        println!("{strange} values are of nobody's making");
+/// What the output says.
+#[derive(Clone, Copy, Debug)]
+pub struct Account {
+    /// Values that are there.
+    pub output: u64,
+    /// Values that are not there.
+    pub lost: u64,
+    /// Copies beyond the first of a value.
+    pub doubled: u64,
+    /// Values that nobody asked for.
+    pub strange: u64,
+}
+
+impl Account {
+    /// Compares the output with what it has to be.
+    pub fn of(options: &Options, copies: &Copies) -> Self {
+        let wanted = (0..options.records).map(|number| transform(number.to_string().as_bytes()));
+        let found = wanted.filter(|value| copies.contains_key(value)).count() as u64;
+        Account {
+            output: copies.len() as u64,
+            lost: options.records - found,
+            doubled: copies.values().map(|count| count - 1).sum(),
+            strange: copies.len() as u64 - found,
+        }
     }
-    lost == 0 && doubled == 0 && strange == 0
+
+    /// True where nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.lost == 0 && self.doubled == 0 && self.strange == 0
+    }
+
+    /// Prints it, with what was done.
+    pub fn print(&self, tally: &Tally) {
+        println!(
+            "read {}, committed {}, aborted transactions {}, dropped workers {}, zombies {}",
+            get(&tally.read),
+            get(&tally.committed),
+            get(&tally.aborted),
+            get(&tally.dropped),
+            get(&tally.doubled),
+        );
+        println!(
+            "output {}, lost {}, doubled {}",
+            self.output, self.lost, self.doubled
+        );
+        if self.strange > 0 {
+            println!("{} values are of nobody's making", self.strange);
+        }
+    }
 }

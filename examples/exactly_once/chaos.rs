@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use ackord_client_core::ClientError;
 use ackord_client_core::client::Runtime;
 
 use super::copy::Copy;
@@ -25,8 +26,17 @@ pub(super) struct Leash {
 
 #[derive(Debug, Default)]
 struct Cut {
-    due: bool,
+    due: Option<Fate>,
     waker: Option<Waker>,
+}
+
+/// What becomes of a worker whose leash is cut.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    /// It is dropped.
+    Lost,
+    /// It goes on, and its successor has the same transactional id.
+    Zombie,
 }
 
 impl Leash {
@@ -40,51 +50,62 @@ impl Leash {
         self.abort.swap(false, Ordering::Relaxed)
     }
 
-    fn cut(&self) {
+    fn cut(&self, fate: Fate) {
         let mut cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
-        cut.due = true;
+        cut.due = Some(fate);
         if let Some(waker) = cut.waker.take() {
             waker.wake();
         }
     }
 
-    /// Ends when the worker is to be dropped.
-    async fn is_cut(&self) {
+    /// Ends when the worker is to have a successor.
+    async fn is_cut(&self) -> Fate {
         poll_fn(|context| {
             let mut cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
-            if std::mem::take(&mut cut.due) {
-                return Poll::Ready(());
+            if let Some(fate) = cut.due.take() {
+                return Poll::Ready(fate);
             }
             cut.waker = Some(context.waker().clone());
             Poll::Pending
         })
-        .await;
+        .await
     }
 }
 
 /// The leashes of all workers.
 #[derive(Clone, Debug)]
-pub(super) struct Leashes {
-    workers: Arc<[Leash]>,
+pub struct Leashes {
+    workers: Arc<[Arc<Leash>]>,
     over: Arc<AtomicBool>,
 }
 
 impl Leashes {
-    pub(super) fn new(workers: usize) -> Self {
+    /// One for each worker.
+    pub fn new(workers: usize) -> Self {
         Leashes {
-            workers: (0..workers).map(|_| Leash::default()).collect(),
+            workers: (0..workers).map(|_| Arc::default()).collect(),
             over: Arc::default(),
         }
     }
 
     /// Ends workers and chaos.
-    pub(super) fn stop(&self) {
+    pub fn stop(&self) {
         self.over.store(true, Ordering::Relaxed);
-        self.workers.iter().for_each(Leash::cut);
+        for leash in self.workers.iter() {
+            leash.cut(Fate::Lost);
+        }
     }
 
     fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
+    }
+
+    /// Starts the workers of a copy, and their bad luck.
+    pub fn let_loose<R: Runtime>(&self, copy: &Copy<R>) {
+        for number in 0..self.workers.len() {
+            R::spawn(lead(copy.clone(), number, self.clone()));
+        }
+        R::spawn(chaos::<R>(copy.options().clone(), self.clone()));
     }
 }
 
@@ -105,7 +126,7 @@ impl Luck {
 }
 
 /// Draws a fate for each transaction that was begun.
-pub(super) async fn chaos<R: Runtime>(options: Options, leashes: Leashes) {
+async fn chaos<R: Runtime>(options: Options, leashes: Leashes) {
     let mut luck = Luck::new();
     let mut seen = vec![0; leashes.workers.len()];
     while !leashes.is_over() {
@@ -114,9 +135,11 @@ pub(super) async fn chaos<R: Runtime>(options: Options, leashes: Leashes) {
             let begun = leash.begun.load(Ordering::Relaxed);
             while *seen < begun {
                 *seen += 1;
+                let lost = options.aborts + options.losses;
                 match luck.below(100) {
                     drawn if drawn < options.aborts => leash.abort.store(true, Ordering::Relaxed),
-                    drawn if drawn < options.aborts + options.losses => leash.cut(),
+                    drawn if drawn < lost => leash.cut(Fate::Lost),
+                    drawn if drawn < lost + options.zombies => leash.cut(Fate::Zombie),
                     _ => {}
                 }
             }
@@ -124,28 +147,40 @@ pub(super) async fn chaos<R: Runtime>(options: Options, leashes: Leashes) {
     }
 }
 
-/// Runs one worker: it is dropped where its leash is cut, and begins again from nothing then and
-/// after every error that ends its clients.
-pub(super) async fn lead<R: Runtime>(copy: Copy<R>, number: usize, leashes: Leashes) {
+/// Runs one worker: where its leash is cut, it is dropped or left to itself, and another one begins
+/// from nothing then and after every error that ends its clients.
+async fn lead<R: Runtime>(copy: Copy<R>, number: usize, leashes: Leashes) {
     let Some(leash) = leashes.workers.get(number) else {
         return;
     };
     loop {
-        let work = async { Some(copy.work(number, leash).await) };
-        let cut = async {
-            leash.is_cut().await;
-            None
-        };
-        let end = super::first(work, cut).await;
+        let mut work = Box::pin(worker(copy.clone(), number, Arc::clone(leash)));
+        let cut = async { Err(leash.is_cut().await) };
+        let end = super::first(async { Ok(work.as_mut().await) }, cut).await;
         if leashes.is_over() {
             return;
         }
         match end {
-            None => copy.tally().dropped(),
-            Some(error) => {
+            Err(Fate::Lost) => copy.tally().dropped(),
+            Err(Fate::Zombie) => {
+                copy.tally().doubled();
+                let over = leashes.clone();
+                R::spawn(async move {
+                    // Its successor fences it: nothing that it does from then on may count.
+                    let fenced = work.await;
+                    if !over.is_over() {
+                        eprintln!("worker {number}, the former one: {fenced}");
+                    }
+                });
+            }
+            Ok(error) => {
                 eprintln!("worker {number}: {error}; beginning again");
                 R::sleep(Duration::from_millis(200)).await;
             }
         }
     }
+}
+
+async fn worker<R: Runtime>(copy: Copy<R>, number: usize, leash: Arc<Leash>) -> ClientError {
+    copy.work(number, &leash).await
 }

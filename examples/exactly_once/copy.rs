@@ -16,7 +16,7 @@ use super::options::Options;
 
 /// What all workers share.
 #[derive(Debug)]
-pub(super) struct Copy<R> {
+pub struct Copy<R> {
     options: Options,
     bootstrap: [Endpoint; 1],
     tally: Arc<Tally>,
@@ -41,7 +41,11 @@ enum End {
 }
 
 impl<R: Runtime> Copy<R> {
-    pub(super) fn new(options: Options, tally: Arc<Tally>) -> Result<Self, String> {
+    /// A copy that has not begun.
+    ///
+    /// # Errors
+    /// The address is none.
+    pub fn new(options: Options, tally: Arc<Tally>) -> Result<Self, String> {
         let bootstrap = options.bootstrap()?;
         Ok(Copy {
             options,
@@ -51,7 +55,8 @@ impl<R: Runtime> Copy<R> {
         })
     }
 
-    pub(super) fn options(&self) -> &Options {
+    /// What is copied, and how.
+    pub fn options(&self) -> &Options {
         &self.options
     }
 
@@ -64,7 +69,10 @@ impl<R: Runtime> Copy<R> {
     }
 
     /// Topics, and the group that reads from the beginning.
-    pub(super) async fn prepare(&self) -> Result<(), ClientError> {
+    ///
+    /// # Errors
+    /// What the broker refused.
+    pub async fn prepare(&self) -> Result<(), ClientError> {
         let options = &self.options;
         let admin = Admin::<R>::new(AdminConfig::new(self.bootstrap()));
         let topics =
@@ -86,7 +94,10 @@ impl<R: Runtime> Copy<R> {
     }
 
     /// Numbers as records.
-    pub(super) async fn fill(&self) -> Result<(), ClientError> {
+    ///
+    /// # Errors
+    /// The broker did not take them.
+    pub async fn fill(&self) -> Result<(), ClientError> {
         let id = format!("{}-filler", self.options.name);
         let producer = Producer::<R>::new(ProducerConfig::new(self.bootstrap(), id));
         producer.init_transactions().await?;

@@ -1,5 +1,5 @@
-//! The body of the example `exactly_once`, for any runtime: each adapter includes it and names its
-//! own.
+//! The body of the example `exactly_once`, for any runtime: each adapter names its own. Its parts
+//! are public for whoever wants to copy and count in another setting.
 
 mod account;
 mod broker;
@@ -13,19 +13,21 @@ use std::io;
 use std::net::TcpListener;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use ackord_client_core::client::Runtime;
 use ackord_server::Host;
 use clap::Parser;
 
-use account::Tally;
 use broker::OwnBroker;
-use chaos::Leashes;
-use copy::Copy;
-use options::Options;
+
+pub use account::{Account, Copies, Tally, watch};
+pub use chaos::Leashes;
+pub use copy::Copy;
+pub use options::Options;
 
 /// Runs the example. `block_on` runs a future on the runtime, `serve` is the adapter's server.
-pub(crate) fn main<R: Runtime>(
+pub fn main<R: Runtime>(
     block_on: impl FnOnce(Run<R>) -> Result<bool, String>,
     serve: impl FnOnce(TcpListener, Host) -> io::Result<()>,
 ) -> ExitCode {
@@ -48,14 +50,17 @@ pub(crate) fn main<R: Runtime>(
 
 /// One run, before it begins.
 #[derive(Debug)]
-pub(crate) struct Run<R> {
+pub struct Run<R> {
     options: Options,
     runtime: std::marker::PhantomData<fn() -> R>,
 }
 
 impl<R: Runtime> Run<R> {
     /// Copies, then gives the account: true where it is clean.
-    pub(crate) async fn until_done(self) -> Result<bool, String> {
+    ///
+    /// # Errors
+    /// A sentence: it could not begin.
+    pub async fn until_done(self) -> Result<bool, String> {
         let mut options = self.options;
         let own = match options.against {
             Some(_) => None,
@@ -81,14 +86,16 @@ impl<R: Runtime> Run<R> {
             options.records
         );
         let leashes = Leashes::new(options.workers);
-        for number in 0..options.workers {
-            R::spawn(chaos::lead(copy.clone(), number, leashes.clone()));
-        }
-        R::spawn(chaos::chaos::<R>(options.clone(), leashes.clone()));
-        let copies = account::watch::<R>(&copy).await;
+        leashes.let_loose(&copy);
+        let started = Instant::now();
+        let limit = Duration::from_secs(options.limit);
+        let late = |_| (started.elapsed() > limit).then(|| format!("not complete after {limit:?}"));
+        let copies = watch::<R>(&copy, late).await;
         leashes.stop();
         drop(own);
-        Ok(account::print(&options, &tally, &copies?))
+        let account = Account::of(&options, &copies?);
+        account.print(&tally);
+        Ok(account.is_clean())
     }
 }
 

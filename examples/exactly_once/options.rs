@@ -10,34 +10,37 @@ use clap::Parser;
 /// the middle of whatever they do. The broker may be killed and restarted meanwhile. At the end the
 /// output is read with read_committed and the account printed.
 #[derive(Clone, Debug, Parser)]
-pub(super) struct Options {
+pub struct Options {
     /// A running broker; without it the example starts its own, which keeps nothing.
     #[arg(long, value_name = "HOST:PORT")]
-    pub(super) against: Option<String>,
+    pub against: Option<String>,
     /// Records to copy.
     #[arg(long, default_value_t = 10_000)]
-    pub(super) records: u64,
+    pub records: u64,
     /// Workers of the share group.
     #[arg(long, default_value_t = 4)]
-    pub(super) workers: usize,
+    pub workers: usize,
     /// Partitions of both topics.
     #[arg(long, default_value_t = 4)]
-    pub(super) partitions: i32,
+    pub partitions: i32,
     /// Records of one transaction.
     #[arg(long, default_value_t = 50)]
-    pub(super) batch: i32,
+    pub batch: i32,
     /// Transactions in a hundred that abort.
     #[arg(long, default_value_t = 10)]
-    pub(super) aborts: u64,
+    pub aborts: u64,
     /// Transactions in a hundred whose worker is dropped.
     #[arg(long, default_value_t = 2)]
-    pub(super) losses: u64,
+    pub losses: u64,
+    /// Transactions in a hundred whose worker goes on beside a successor with its transactional id.
+    #[arg(long, default_value_t = 0)]
+    pub zombies: u64,
     /// Prefix of topics, group and transactional ids.
     #[arg(long, default_value = "copy")]
-    pub(super) name: String,
+    pub name: String,
     /// Seconds after which the copy counts as hung.
     #[arg(long, default_value_t = 300)]
-    pub(super) limit: u64,
+    pub limit: u64,
 }
 
 impl Options {
@@ -49,11 +52,13 @@ impl Options {
             .map_err(|_| format!("{address} is no HOST:PORT"))
     }
 
-    pub(super) fn input(&self) -> String {
+    /// The topic that is copied.
+    pub fn input(&self) -> String {
         format!("{}-in", self.name)
     }
 
-    pub(super) fn output(&self) -> String {
+    /// The topic of the copies.
+    pub fn output(&self) -> String {
         format!("{}-out", self.name)
     }
 }

@@ -5,11 +5,9 @@
 //! cargo run --release -p ackord-io-async-std --example exactly_once_async_std -- --against 127.0.0.1:9092
 //! ```
 
-#[path = "../../examples/exactly_once/mod.rs"]
-mod exactly_once;
-
 use std::process::ExitCode;
 
+use ackord_examples::exactly_once;
 use ackord_io_async_std::client::AsyncStd;
 use ackord_io_async_std::server::serve;
 

@@ -5,11 +5,9 @@
 //! cargo run --release -p ackord-io-tokio --example exactly_once -- --against 127.0.0.1:9092
 //! ```
 
-#[path = "../../examples/exactly_once/mod.rs"]
-mod exactly_once;
-
 use std::process::ExitCode;
 
+use ackord_examples::exactly_once;
 use ackord_io_tokio::client::Tokio;
 use ackord_io_tokio::server::serve;
 use tokio::runtime::Runtime;

@@ -1,52 +1,85 @@
 //! What became of each record, and what must not.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A record by partition and offset.
-pub(super) type Place = (i32, i64);
+pub(crate) type Place = (i32, i64);
+
+/// What was known when a request was sent: how many successes had been noted.
+pub(super) type Moment = u64;
 
 /// What members saw of one record.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     deliveries: u32,
-    /// The run of the broker in which its acknowledgement succeeded.
-    accepted_in: Option<u32>,
+    /// When the success of its acknowledgement was noted.
+    accepted: Option<Moment>,
     /// An acknowledgement got no answer, or an error: it may count.
     maybe_accepted: bool,
-    /// The greatest delivery count under which a release succeeded.
-    released_at: i16,
+    /// The greatest delivery count under which a release succeeded, and when that was noted.
+    released: Option<(i16, Moment)>,
+}
+
+/// Something that must not happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// A record came in an answer to a request that was sent after its acknowledgement succeeded.
+    CameAgain(Place),
+    /// A record came with a delivery count (the first number) not above that of a release.
+    CountWentBack(Place, i16, i16),
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wrong::CameAgain((partition, offset)) => {
+                write!(
+                    f,
+                    "{partition}@{offset} was accepted with success and came again"
+                )
+            }
+            Wrong::CountWentBack((partition, offset), count, released) => write!(
+                f,
+                "{partition}@{offset} came with count {count} after a release at {released}"
+            ),
+        }
+    }
 }
 
 /// The account of all members.
 #[derive(Debug, Default)]
-pub(super) struct Account {
+pub(crate) struct Account {
     fates: BTreeMap<Place, Fate>,
-    /// What was wrong, in sentences.
-    pub(super) wrong: Vec<String>,
+    moment: Moment,
+    /// What was wrong.
+    pub(crate) wrong: Vec<Wrong>,
 }
 
 impl Account {
-    /// A record came in an answer of this run of the broker.
-    pub(super) fn delivered(&mut self, place: Place, count: i16, run: u32) {
+    /// Now, for a request that is about to be sent.
+    pub(super) fn moment(&self) -> Moment {
+        self.moment
+    }
+
+    /// A record came in an answer to a request of that moment.
+    pub(super) fn delivered(&mut self, place: Place, count: i16, sent: Moment) {
         let fate = self.fates.entry(place).or_default();
         fate.deliveries += 1;
-        let (partition, offset) = place;
-        // An answer from an earlier run may be read late.
-        if let Some(accepted) = fate.accepted_in.filter(|accepted| *accepted <= run) {
-            self.wrong.push(format!(
-                "{partition}@{offset} was accepted in run {accepted} and came again in run {run}"
-            ));
-        } else if fate.accepted_in.is_none() && count <= fate.released_at {
-            self.wrong.push(format!(
-                "{partition}@{offset} came with count {count} after a release at {}",
-                fate.released_at
-            ));
+        // A request that was sent before a success was noted may have been answered before it.
+        let released = fate.released.filter(|(_, noted)| *noted <= sent);
+        if fate.accepted.is_some_and(|noted| noted <= sent) {
+            self.wrong.push(Wrong::CameAgain(place));
+        } else if let Some((released, _)) = released.filter(|(released, _)| count <= *released) {
+            self.wrong
+                .push(Wrong::CountWentBack(place, count, released));
         }
     }
 
     /// An acknowledgement was answered with success.
-    pub(super) fn accepted(&mut self, place: Place, run: u32) {
-        self.fates.entry(place).or_default().accepted_in = Some(run);
+    pub(super) fn accepted(&mut self, place: Place) {
+        self.moment += 1;
+        self.fates.entry(place).or_default().accepted = Some(self.moment);
     }
 
     /// An acknowledgement was sent, and nobody knows what became of it.
@@ -56,25 +89,28 @@ impl Account {
 
     /// A release was answered with success.
     pub(super) fn released(&mut self, place: Place, count: i16) {
+        self.moment += 1;
         let fate = self.fates.entry(place).or_default();
-        fate.released_at = fate.released_at.max(count);
+        if fate.released.is_none_or(|(released, _)| released < count) {
+            fate.released = Some((count, self.moment));
+        }
     }
 
     /// Records below the ends that are neither accepted nor perhaps accepted.
-    pub(super) fn missing(&self, ends: &[i64]) -> Vec<Place> {
+    pub(crate) fn missing(&self, ends: &[i64]) -> Vec<Place> {
         let places = (0..).zip(ends);
         let places = places.flat_map(|(partition, end)| (0..*end).map(move |at| (partition, at)));
         let done = |place: &Place| {
             let fate = self.fates.get(place);
-            fate.is_some_and(|fate| fate.accepted_in.is_some() || fate.maybe_accepted)
+            fate.is_some_and(|fate| fate.accepted.is_some() || fate.maybe_accepted)
         };
         places.filter(|place| !done(place)).collect()
     }
 
     /// How many records were accepted for sure, and how often any was delivered.
-    pub(super) fn totals(&self) -> (usize, u32) {
+    pub(crate) fn totals(&self) -> (usize, u32) {
         let accepted = self.fates.values();
-        let accepted = accepted.filter(|fate| fate.accepted_in.is_some());
+        let accepted = accepted.filter(|fate| fate.accepted.is_some());
         (
             accepted.count(),
             self.fates.values().map(|fate| fate.deliveries).sum(),
@@ -84,34 +120,36 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
-    use super::Account;
+    use super::{Account, Wrong};
 
     #[test]
     fn what_was_accepted_must_not_come_again() {
         let mut account = Account::default();
-        account.delivered((0, 5), 1, 1);
-        account.accepted((0, 5), 1);
-        account.delivered((0, 5), 2, 0);
-        assert!(account.wrong.is_empty(), "read late: {:?}", account.wrong);
-        account.delivered((0, 5), 2, 2);
-        assert_eq!(account.wrong.len(), 1);
+        let before = account.moment();
+        account.delivered((0, 5), 1, before);
+        account.accepted((0, 5));
+        account.delivered((0, 5), 2, before);
+        assert_eq!(account.wrong, [], "read late");
+        account.delivered((0, 5), 2, account.moment());
+        assert_eq!(account.wrong, [Wrong::CameAgain((0, 5))]);
     }
 
     #[test]
     fn counts_go_on_after_a_release() {
         let mut account = Account::default();
-        account.delivered((0, 0), 1, 1);
+        account.delivered((0, 0), 1, 0);
         account.released((0, 0), 1);
-        account.delivered((0, 0), 2, 1);
-        assert!(account.wrong.is_empty(), "{:?}", account.wrong);
-        account.delivered((0, 0), 1, 2);
-        assert_eq!(account.wrong.len(), 1);
+        account.delivered((0, 0), 2, account.moment());
+        account.delivered((0, 0), 1, 0);
+        assert_eq!(account.wrong, [], "read late");
+        account.delivered((0, 0), 1, account.moment());
+        assert_eq!(account.wrong, [Wrong::CountWentBack((0, 0), 1, 1)]);
     }
 
     #[test]
     fn what_nobody_acknowledged_is_missing() {
         let mut account = Account::default();
-        account.accepted((0, 0), 1);
+        account.accepted((0, 0));
         account.maybe_accepted((1, 0));
         assert_eq!(account.missing(&[2, 1]), [(0, 1)]);
         assert_eq!(account.totals(), (1, 0));

@@ -10,13 +10,13 @@ use ackord_machine::Entropy;
 use ackord_proto::api::Response;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
-    ShareAcknowledgeRequest, ShareFetchRequest, ShareGroupHeartbeatRequest,
+    FindCoordinatorRequest, ShareAcknowledgeRequest, ShareFetchRequest, ShareGroupHeartbeatRequest,
     share_acknowledge as acknowledge, share_fetch,
 };
 use ackord_proto::uuid::Uuid;
 
 use super::account::Place;
-use super::{GROUP, Shared, TOPIC};
+use super::crew::Shared;
 use crate::caller::Caller;
 
 const ACCEPT: i8 = 1;
@@ -40,8 +40,6 @@ pub(super) struct Member {
 /// A connection with its share session.
 struct Session {
     caller: Caller,
-    /// The run of the broker in which it was opened.
-    run: u32,
     epoch: i32,
     topic: Uuid,
     partitions: Vec<i32>,
@@ -61,21 +59,21 @@ impl Member {
     pub(super) fn work(mut self) {
         while !self.shared.stop.load(Ordering::SeqCst) {
             // What ends a session is the end of the broker; the next connection tells.
-            if self.session().is_err() {
+            if let Err(sentence) = self.session() {
+                *self.shared.trouble() = sentence;
                 thread::sleep(Duration::from_millis(20));
             }
         }
     }
 
     fn session(&mut self) -> Result<(), String> {
-        let run = self.shared.run.load(Ordering::SeqCst);
         let mut session = Session {
-            caller: Caller::connect(&self.shared.address, &self.id)?,
-            run,
+            caller: Caller::connect(&self.shared.topic.address, &self.id)?,
             epoch: 0,
-            topic: self.shared.topic,
-            partitions: (0..self.shared.partitions).collect(),
+            topic: self.shared.id,
+            partitions: (0..self.shared.topic.partitions).collect(),
         };
+        self.find_coordinator(&mut session)?;
         for round in 0_u32.. {
             if round.is_multiple_of(HEARTBEAT_EVERY) {
                 self.heartbeat(&mut session)?;
@@ -91,14 +89,31 @@ impl Member {
         Ok(())
     }
 
+    /// Asks for the group's coordinator, which it is known to be: Apache Kafka makes the topic of
+    /// the groups when somebody asks.
+    fn find_coordinator(&self, session: &mut Session) -> Result<(), String> {
+        let request = FindCoordinatorRequest {
+            coordinator_keys: vec![self.shared.topic.group.as_str().into()],
+            ..Default::default()
+        };
+        let Response::FindCoordinator(response) = session.caller.call(request, 6)? else {
+            return Err("no answer of FindCoordinator".to_string());
+        };
+        let mut found = response.coordinators.iter();
+        match found.find(|own| own.error_code.is_error()) {
+            Some(own) => Err(format!("FindCoordinator: {}", own.error_code)),
+            None => Ok(()),
+        }
+    }
+
     fn heartbeat(&mut self, session: &mut Session) -> Result<(), String> {
         loop {
             let joins = self.epoch == 0;
             let request = ShareGroupHeartbeatRequest {
-                group_id: GROUP.into(),
+                group_id: self.shared.topic.group.as_str().into(),
                 member_id: self.id.as_str().into(),
                 member_epoch: self.epoch,
-                subscribed_topic_names: joins.then(|| vec![TOPIC.into()]),
+                subscribed_topic_names: joins.then(|| vec![self.shared.topic.name.as_str().into()]),
                 ..Default::default()
             };
             let Response::ShareGroupHeartbeat(response) = session.caller.call(request, 1)? else {
@@ -130,7 +145,7 @@ impl Member {
             ..Default::default()
         };
         let request = ShareFetchRequest {
-            group_id: Some(GROUP.into()),
+            group_id: Some(self.shared.topic.group.as_str().into()),
             member_id: Some(self.id.as_str().into()),
             share_session_epoch: session.epoch,
             max_wait_ms: 50,
@@ -146,6 +161,7 @@ impl Member {
             },
             ..Default::default()
         };
+        let sent = self.shared.account().moment();
         let Response::ShareFetch(response) = session.caller.call(request, 2)? else {
             return Err("no answer of ShareFetch".to_string());
         };
@@ -165,7 +181,7 @@ impl Member {
         let mut account = self.shared.account();
         for (partition, range) in ranges {
             for offset in range.first_offset..=range.last_offset {
-                account.delivered((partition, offset), range.delivery_count, session.run);
+                account.delivered((partition, offset), range.delivery_count, sent);
                 got.push(((partition, offset), range.delivery_count));
             }
         }
@@ -191,7 +207,7 @@ impl Member {
             ..Default::default()
         };
         let request = ShareAcknowledgeRequest {
-            group_id: Some(GROUP.into()),
+            group_id: Some(self.shared.topic.group.as_str().into()),
             member_id: Some(self.id.as_str().into()),
             share_session_epoch: session.epoch,
             topics: vec![topic],
@@ -215,7 +231,7 @@ impl Member {
         for (place, count, kind) in sent {
             let succeeded = codes.contains(&(place.0, ErrorCode::NONE));
             match (kind, succeeded) {
-                (ACCEPT, true) => account.accepted(place, session.run),
+                (ACCEPT, true) => account.accepted(place),
                 (ACCEPT, false) => account.maybe_accepted(place),
                 (_, true) => account.released(place, count),
                 (_, false) => {}

@@ -20,7 +20,7 @@ pub struct Lost;
 #[derive(Clone, Debug)]
 pub enum Wish {
     /// An answer.
-    Call(Request, i16),
+    Call(Box<Request>, i16),
     /// Another connection for its next request.
     HangUp,
     /// Bytes that may be no request, on a connection of their own.
@@ -33,7 +33,7 @@ pub enum Wish {
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A reply, or none.
-    Called(Result<Response, Lost>),
+    Called(Result<Box<Response>, Lost>),
     /// It is done.
     Done,
 }
@@ -90,8 +90,11 @@ impl Ctx {
 
     /// Sends a request and waits for what becomes of it.
     pub async fn call(&self, request: impl Into<Request>, version: i16) -> Result<Response, Lost> {
-        match self.wish(Wish::Call(request.into(), version)).await {
-            Answer::Called(result) => result,
+        match self
+            .wish(Wish::Call(Box::new(request.into()), version))
+            .await
+        {
+            Answer::Called(result) => result.map(|response| *response),
             Answer::Done => Err(Lost),
         }
     }

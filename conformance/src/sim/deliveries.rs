@@ -71,14 +71,13 @@ pub struct Deliveries {
 impl Deliveries {
     pub(super) fn member_gone(&mut self, member: &Member) {
         for key in self.held.remove(member).unwrap_or_default() {
-            if let Some(record) = self.records.get_mut(&key) {
-                if record
+            if let Some(record) = self.records.get_mut(&key)
+                && record
                     .holder
                     .as_ref()
                     .is_some_and(|own| own.member == member.1)
-                {
-                    record.holder = None;
-                }
+            {
+                record.holder = None;
             }
         }
     }

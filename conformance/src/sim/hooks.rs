@@ -22,7 +22,10 @@ pub struct Seen {
     starts: BTreeMap<i32, i64>,
 }
 
-fn target(request: &Request) -> Option<(String, String, Vec<(i32, i64)>)> {
+/// Group, topic, and the partitions with the start offsets that they shall get.
+type Target = (String, String, Vec<(i32, i64)>);
+
+fn target(request: &Request) -> Option<Target> {
     match request {
         Request::AlterShareGroupOffsets(own) => {
             let topic = own.topics.first()?;

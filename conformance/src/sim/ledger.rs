@@ -276,21 +276,17 @@ impl Ledger {
             (
                 Request::AlterShareGroupOffsets(request),
                 Response::AlterShareGroupOffsets(response),
-            ) => {
-                if response.error_code == ErrorCode::NON_EMPTY_GROUP {
-                    for topic in &request.topics {
-                        self.not_reset(&request.group_id, &topic.topic_name);
-                    }
+            ) if response.error_code == ErrorCode::NON_EMPTY_GROUP => {
+                for topic in &request.topics {
+                    self.not_reset(&request.group_id, &topic.topic_name);
                 }
             }
             (
                 Request::DeleteShareGroupOffsets(request),
                 Response::DeleteShareGroupOffsets(response),
-            ) => {
-                if response.error_code == ErrorCode::NON_EMPTY_GROUP {
-                    for topic in &request.topics {
-                        self.not_reset(&request.group_id, &topic.topic_name);
-                    }
+            ) if response.error_code == ErrorCode::NON_EMPTY_GROUP => {
+                for topic in &request.topics {
+                    self.not_reset(&request.group_id, &topic.topic_name);
                 }
             }
             (_, Response::ShareFetch(_) | Response::ShareAcknowledge(_)) => {

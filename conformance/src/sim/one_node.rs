@@ -82,10 +82,10 @@ impl OneNode {
             let Some(broker) = &mut self.broker else {
                 return;
             };
-            if let Some(input) = inputs.pop_front() {
-                if let Err(misuse) = broker.handle(now, input) {
-                    self.problems.push(format!("misuse: {misuse}"));
-                }
+            if let Some(input) = inputs.pop_front()
+                && let Err(misuse) = broker.handle(now, input)
+            {
+                self.problems.push(format!("misuse: {misuse}"));
             }
             let Some(effect) = broker.poll_effect() else {
                 if inputs.is_empty() {

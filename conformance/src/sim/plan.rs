@@ -122,7 +122,7 @@ impl Plan {
             slowest_disk_us: sizes.pick(&[0, 300, 3000, 20_000]),
             partitions: 1 + i32::try_from(sizes.below(2)).unwrap_or_default(),
             late_us: sizes.pick(&[0, 900, 30_000]),
-            first_epoch: sizes.percent(20).then(|| 32_763),
+            first_epoch: sizes.percent(20).then_some(32_763),
             chance,
             configs,
             limits,

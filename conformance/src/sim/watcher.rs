@@ -64,12 +64,12 @@ impl Watcher {
                     let name = topic.name.to_string();
                     let place = (group.to_string(), log);
                     let what = format!("{group} {name}-{}", log.partition);
-                    if let Some(expiry) = partition.next_expiry() {
-                        if deadline.is_none_or(|deadline| deadline.at > expiry) {
-                            self.problems.push(format!(
-                                "{what}: nobody wakes up for the lock of {expiry:?}"
-                            ));
-                        }
+                    if let Some(expiry) = partition.next_expiry()
+                        && deadline.is_none_or(|deadline| deadline.at > expiry)
+                    {
+                        self.problems.push(format!(
+                            "{what}: nobody wakes up for the lock of {expiry:?}"
+                        ));
                     }
                     let reset = ledger.is_reset(group, &name);
                     let key = (group.to_string(), (name, log.partition));

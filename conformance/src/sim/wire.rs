@@ -202,14 +202,14 @@ pub fn produce(
     };
     let topic = TopicProduceData {
         name: topic.into(),
-        partition_data: vec![data].into(),
+        partition_data: vec![data],
         ..Default::default()
     };
     ProduceRequest {
         transactional_id: tid.map(Into::into),
         acks: -1,
         timeout_ms: 30_000,
-        topic_data: vec![topic].into(),
+        topic_data: vec![topic],
         ..Default::default()
     }
 }

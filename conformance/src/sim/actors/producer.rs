@@ -7,7 +7,7 @@ use ackord_proto::messages::{
 
 use super::INPUT;
 use super::worker::{Transactional, is_retriable};
-use crate::sim::ctx::{Ctx, Lost};
+use crate::sim::ctx::Ctx;
 use crate::sim::wire::{self, Stamp};
 use crate::sim_call;
 
@@ -43,23 +43,20 @@ pub async fn producer(ctx: Ctx) {
             let request = wire::produce(None, stamp, INPUT, partition, &values);
             let mut confirmed = false;
             for _ in 0..6 {
-                match sim_call!(ctx, Produce v 12, request.clone()) {
-                    Ok(response) => {
-                        let parts = response
-                            .responses
-                            .iter()
-                            .flat_map(|topic| topic.partition_responses.iter());
-                        let code = parts.map(|part| part.error_code).next();
-                        match code {
-                            Some(ErrorCode::NONE) => {
-                                confirmed = true;
-                                break;
-                            }
-                            Some(code) if is_retriable(code) => {}
-                            _ => break,
+                if let Ok(response) = sim_call!(ctx, Produce v 12, request.clone()) {
+                    let parts = response
+                        .responses
+                        .iter()
+                        .flat_map(|topic| topic.partition_responses.iter());
+                    let code = parts.map(|part| part.error_code).next();
+                    match code {
+                        Some(ErrorCode::NONE) => {
+                            confirmed = true;
+                            break;
                         }
+                        Some(code) if is_retriable(code) => {}
+                        _ => break,
                     }
-                    Err(Lost) => {}
                 }
                 ctx.sleep(30).await;
             }

@@ -139,8 +139,8 @@ impl Transactional {
             ..Default::default()
         };
         for _ in 0..12 {
-            match sim_call!(self.ctx, EndTxn v version, request.clone()) {
-                Ok(response) => match response.error_code {
+            if let Ok(response) = sim_call!(self.ctx, EndTxn v version, request.clone()) {
+                match response.error_code {
                     ErrorCode::NONE => {
                         if response.producer_id >= 0 {
                             self.become_(response.producer_id, response.producer_epoch);
@@ -149,8 +149,7 @@ impl Transactional {
                     }
                     code if is_retriable(code) => {}
                     code => return Ok(code),
-                },
-                Err(Lost) => {}
+                }
             }
             self.ctx.sleep(40).await;
         }
@@ -181,7 +180,7 @@ pub async fn worker(ctx: Ctx, group: String, tid: String, temper: Temper) {
         if ctx.percent(10) {
             member.stay().await;
         }
-        let most = i32::try_from(ctx.pick(&[1, 2, 4, 8, 30])).unwrap_or(4);
+        let most = ctx.pick(&[1, 2, 4, 8, 30]);
         let Ok(got) = member.fetch(2, &Vec::new(), most, 300).await else {
             continue;
         };

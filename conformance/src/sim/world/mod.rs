@@ -310,11 +310,11 @@ impl<'p> World<'p> {
             self.watcher
                 .look(era, broker, &mut self.ledger.borrow_mut());
         }
-        if self.watcher.wants_rebuild(self.mono_us) {
-            if let Some(again) = self.cluster.rebuilt(now) {
-                for (live, again) in self.cluster.brokers().into_iter().zip(&again) {
-                    self.watcher.compare(now, live, again);
-                }
+        if self.watcher.wants_rebuild(self.mono_us)
+            && let Some(again) = self.cluster.rebuilt(now)
+        {
+            for (live, again) in self.cluster.brokers().into_iter().zip(&again) {
+                self.watcher.compare(now, live, again);
             }
         }
         if self.cluster.is_stopped() {
@@ -394,7 +394,7 @@ impl<'p> World<'p> {
             Event::Reply(client, conn, correlation, response) => {
                 if self.clients[client].waiting == Some((conn, correlation)) {
                     self.clients[client].waiting = None;
-                    self.answer(client, Answer::Called(Ok(*response)));
+                    self.answer(client, Answer::Called(Ok(response)));
                 }
             }
             Event::Raw(conn, bytes) => {
@@ -434,7 +434,7 @@ impl<'p> World<'p> {
         }
         let wish = shared.wish.borrow_mut().take();
         match wish {
-            Some(Wish::Call(request, version)) => self.call(number, request, version),
+            Some(Wish::Call(request, version)) => self.call(number, *request, version),
             Some(Wish::HangUp) => {
                 if let Some(conn) = self.clients[number].conn.take() {
                     self.plan_event(self.mono_us, Event::Break(conn));

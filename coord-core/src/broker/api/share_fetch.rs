@@ -110,6 +110,12 @@ impl ShareFetchWait {
         self.woken = !self.reading.is_empty();
     }
 
+    /// Whether the answer has records of a partition already.
+    fn has_acquired(&self, log: LogId) -> bool {
+        let answer = self.answers.get(&log);
+        answer.is_some_and(|answer| !answer.acquired.is_empty())
+    }
+
     /// Records that the answer may still get: `MaxRecords` counts over all partitions.
     fn records_left(&self) -> i32 {
         let ranges = self.answers.values().flat_map(|answer| &answer.acquired);
@@ -307,7 +313,8 @@ impl Broker {
     pub(in crate::broker) fn look_for_records(&mut self, slot: u64, mut wait: ShareFetchWait) {
         let share = wait.terms.max_bytes / wait.logs.len().max(1);
         for log in wait.logs.clone() {
-            if wait.has_read.contains(&log) {
+            // Once is enough: what came back since may lie before what is in the answer already.
+            if wait.has_read.contains(&log) || wait.has_acquired(log) {
                 continue;
             }
             let records_left = wait.records_left();

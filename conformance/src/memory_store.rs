@@ -85,6 +85,11 @@ impl MemoryStore {
         self.write(&[part]);
     }
 
+    /// Appends that completed, well or badly.
+    pub fn appends(&self) -> usize {
+        self.appends
+    }
+
     /// Nothing that was planned comes about.
     pub fn forget_plans(&mut self) {
         self.plans.clear();

@@ -18,6 +18,7 @@ type Key = (Str, Str);
 
 #[derive(Debug)]
 struct Session {
+    id: u64,
     conn: ConnId,
     epoch: i32,
     logs: Vec<LogId>,
@@ -45,6 +46,8 @@ fn once(mut logs: Vec<LogId>) -> Vec<LogId> {
 pub(super) struct ShareSessions {
     sessions: BTreeMap<Key, Session>,
     by_conn: BTreeSet<(ConnId, Key)>,
+    /// Sessions that were ever opened.
+    opened: u64,
 }
 
 impl ShareSessions {
@@ -97,7 +100,9 @@ impl ShareSessions {
         if !self.sessions.contains_key(&key) && self.sessions.len() >= limit {
             return Err(ErrorCode::SHARE_SESSION_LIMIT_REACHED);
         }
+        self.opened += 1;
         let session = Session {
+            id: self.opened,
             conn,
             epoch: 1,
             logs: once(logs),
@@ -140,6 +145,12 @@ impl ShareSessions {
         }
         session.epoch = next_epoch(epoch);
         Ok(())
+    }
+
+    /// Names the session that a member has; a later one of the same member has another name.
+    pub(super) fn id(&self, group: &Str, member: &Str) -> Option<u64> {
+        let session = self.sessions.get(&(group.clone(), member.clone()))?;
+        Some(session.id)
     }
 
     /// Adds and removes partitions.
@@ -210,6 +221,7 @@ mod tests {
             let opened = sessions.open(conn, &group, &member, vec![log(0)], 1);
             assert_eq!(opened, Ok(()), "one member has one session");
         }
+        assert_eq!(sessions.id(&group, &member), Some(2));
         assert_eq!(sessions.connection_closed(FIRST), []);
         assert_eq!(sessions.proceed(SECOND, &group, &member, 1), Ok(()));
         let old = sessions.proceed(FIRST, &group, &member, 2);
@@ -219,6 +231,7 @@ mod tests {
         let released = sessions.connection_closed(SECOND);
         assert_eq!(released.len(), 1);
         assert_eq!(released[0].logs, [log(0)]);
+        assert_eq!(sessions.id(&group, &member), None);
     }
 
     #[test]

@@ -31,6 +31,7 @@ use crate::outbox::Ticket;
 struct Terms {
     group: Str,
     member: Str,
+    session: Option<u64>,
     /// The session ends with this request.
     last: bool,
     /// No records are wanted: acknowledgements only.
@@ -245,6 +246,7 @@ impl Broker {
             .min(fetch_max);
         let last = epoch == FINAL_EPOCH;
         Ok(Terms {
+            session: self.share_sessions.id(&group, &member),
             group,
             member,
             last,
@@ -342,7 +344,9 @@ impl Broker {
         let something = wait.answers.values().any(|answer| {
             answer.code != ErrorCode::NONE || answer.ack.is_some() || !answer.acquired.is_empty()
         });
-        let idle = wait.terms.acks_only || self.now.mono >= wait.terms.deadline;
+        let idle = wait.terms.acks_only
+            || self.now.mono >= wait.terms.deadline
+            || self.has_ended(&wait.terms);
         if wait.reading.is_empty() && (something || idle) {
             return self.answer_share_fetch(slot, wait);
         }
@@ -351,6 +355,11 @@ impl Broker {
         }
         let logs = wait.logs.clone();
         self.waits.insert(slot, logs, 1, WaitKind::ShareFetch(wait));
+    }
+
+    /// The session of a request is no more. It would hold records that nobody gives back.
+    fn has_ended(&self, terms: &Terms) -> bool {
+        self.share_sessions.id(&terms.group, &terms.member) != terms.session
     }
 
     fn look_at(&mut self, log: LogId, terms: &Terms, max_bytes: usize, max_records: i32) -> Look {
@@ -407,6 +416,9 @@ impl Broker {
         chunks: Vec<Bytes>,
         max_records: i32,
     ) -> PartitionAnswer {
+        if self.has_ended(terms) {
+            return PartitionAnswer::default();
+        }
         let spans = PartitionLog::batch_bounds(&chunks);
         let settings = self.share_settings(&terms.group);
         let Some(data) = self.logs.get(&log) else {

@@ -24,7 +24,7 @@ pub(crate) enum Place {
 
 #[derive(Debug)]
 pub(crate) enum Machine {
-    Group(ShareGroup),
+    Group(Box<ShareGroup>),
     Leader(Leader),
     Sgc(ShareCoordinator),
     Tc(TxnCoordinator),
@@ -87,7 +87,7 @@ impl Host {
                     state_partitions: STATE_PARTITIONS,
                     ..GroupConfig::default()
                 };
-                Machine::Group(ShareGroup::new(group(), config))
+                Machine::Group(Box::new(ShareGroup::new(group(), config)))
             }
             Place::Leader(log) => Machine::Leader(Leader::with_epoch(log, epoch as i32)),
             Place::Sgc(partition) => Machine::Sgc(share_coordinator(partition, epoch)),

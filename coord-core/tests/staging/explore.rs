@@ -1,6 +1,6 @@
 //! Breadth first over all states, by digest.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{self, Write as _};
 
 use crate::network::Fault;
@@ -40,7 +40,7 @@ struct Reached {
 /// Explores until nothing new comes up, or `limit` transitions were made; or tells how a rule was
 /// broken, from the first state on.
 pub(crate) fn explore(first: World, limit: u64) -> Result<Explored, String> {
-    let mut places: HashMap<u128, u32> = HashMap::from([(first.digest(), 0)]);
+    let mut places: BTreeMap<u128, u32> = BTreeMap::from([(first.digest(), 0)]);
     let mut reached = vec![Reached {
         from: 0,
         step: None,

@@ -552,6 +552,9 @@ pub enum Fact {
     },
 }
 
+/// The configuration of a group that binds its acknowledgements to transactions.
+const ACKNOWLEDGEMENT_MODE: &str = "share.acknowledgement.mode";
+
 /// What a script asks of an arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
@@ -580,15 +583,19 @@ impl Script {
     pub fn needs(&self) -> Needs {
         let mut needs = Needs::default();
         for line in &self.lines {
-            match line.step {
+            match &line.step {
                 Step::Advance { .. } => needs.clock = true,
                 Step::Broker(_) | Step::Limits(_) => needs.configs = true,
                 Step::Crash(_) | Step::Restart { .. } => needs.crash = true,
                 Step::Storage(_) => needs.storage = true,
                 Step::Client {
-                    verb: Verb::AddShareAcks { .. } | Verb::Stage { .. },
+                    verb: Verb::AddShareAcks { .. } | Verb::OffsetAcks(_) | Verb::Stage { .. },
                     ..
                 } => needs.share_acks = true,
+                Step::Group { configs, .. } => {
+                    let mode = |own: &(String, String)| own.0 == ACKNOWLEDGEMENT_MODE;
+                    needs.share_acks |= configs.iter().any(mode);
+                }
                 _ => {}
             }
         }

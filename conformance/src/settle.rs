@@ -12,6 +12,8 @@ use crate::answers::Codes;
 use crate::script::{Expected, Fact, GroupAdmin, Verb};
 use crate::steps::{ADMIN, Session};
 
+/// Answers without records after which a fetch that must bring some has failed.
+const ANSWERS_IN_VAIN: usize = 3;
 /// Pauses until what is not so is taken for wrong.
 const ROUNDS: usize = 200;
 /// Pauses until the end of a connection is known.
@@ -47,9 +49,14 @@ impl Session<'_> {
         let (mut verb, mut expected) = (verb.clone(), expected.clone());
         for round in 0.. {
             let (mut request, version) = self.clients.request(client, &verb)?;
-            if let (Request::ShareFetch(request), Expected::Acquired(_)) = (&mut request, &expected)
-            {
-                request.max_wait_ms = request.max_wait_ms.max(self.arm.patience_ms());
+            if let Request::ShareFetch(request) = &mut request {
+                let wait_ms = match &expected {
+                    Expected::Acquired(_) => self.arm.patience_ms(),
+                    // Long enough for a new share partition to have found its start.
+                    Expected::Nothing if self.arm.settles() => self.arm.patience_ms() / 10,
+                    _ => 0,
+                };
+                request.max_wait_ms = request.max_wait_ms.max(wait_ms);
             }
             if self.arm.settles() {
                 self.find_coordinators(&request)?;
@@ -60,12 +67,21 @@ impl Session<'_> {
                 .lacking
                 .take()
                 .filter(|_| self.brought_a_part(&expected));
-            let again = reads || rest.is_some() || self.is_unsettled();
+            // Some brokers answer before the time with nothing, while a share partition is loaded.
+            let in_vain = rest.is_none()
+                && round < ANSWERS_IN_VAIN
+                && outcome.is_err()
+                && self.brought_a_part(&expected);
+            let again = reads || rest.is_some() || in_vain || self.is_unsettled();
             if outcome.is_ok() || !again || !self.may_settle(round) {
                 return outcome;
             }
-            if let (Some(rest), Verb::Fetch { acks, .. }) = (rest, &mut verb) {
+            if let Verb::Fetch { acks, .. } = &mut verb
+                && (in_vain || rest.is_some())
+            {
                 acks.clear();
+            }
+            if let Some(rest) = rest {
                 expected = Expected::Acquired(rest);
             }
         }

@@ -54,5 +54,21 @@ for _ in $(seq 300); do
     kill -0 "$KAFKA_PID" 2>/dev/null || { tail -n 30 "$WORK/kafka.log" && exit 1; }
     sleep 0.2
 done
-"$ROOT/target/release/ackord-conformance" scripts --against "127.0.0.1:$port" \
-    "$ROOT/conformance/scripts"
+
+run() { # PATH...
+    "$ROOT/target/release/ackord-conformance" scripts --against "127.0.0.1:$port" "$@" |
+        tee "$WORK/out" || true
+}
+
+failed() {
+    sed -n 's/^FAILED \(\/.*\.txt\): line .*/\1/p' "$WORK/out"
+}
+
+run "$ROOT/conformance/scripts"
+# In some runs a new share group of Kafka never gets a record. What says too much of Kafka fails
+# each time.
+for _ in 1 2; do
+    mapfile -t again < <(failed)
+    [ "${#again[@]}" = 0 ] || run "${again[@]}"
+done
+grep -q ' passed, 0 failed' "$WORK/out"

@@ -10,11 +10,10 @@ use crate::share_partition::Touched;
 use crate::window::{Hold, Lock, Record};
 use crate::{AckError, AckRange, Change, RecordEvent, RecordState, SharePartition, Span};
 
-pub(crate) const GAP: i8 = 0;
-pub(crate) const ACCEPT: i8 = 1;
-pub(crate) const RELEASE: i8 = 2;
-pub(crate) const REJECT: i8 = 3;
-pub(crate) const RENEW: i8 = 4;
+pub(crate) use ackord_proto::kip1289::{
+    ACKNOWLEDGE_ACCEPT as ACCEPT, ACKNOWLEDGE_GAP as GAP, ACKNOWLEDGE_REJECT as REJECT,
+    ACKNOWLEDGE_RELEASE as RELEASE, ACKNOWLEDGE_RENEW as RENEW,
+};
 
 /// Neighbouring records that are acknowledged alike.
 #[derive(Clone, Copy, Debug)]

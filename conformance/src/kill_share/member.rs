@@ -9,6 +9,7 @@ use std::time::Duration;
 use ackord_machine::Entropy;
 use ackord_proto::api::Response;
 use ackord_proto::error_code::ErrorCode;
+use ackord_proto::kip1289::{ACKNOWLEDGE_ACCEPT as ACCEPT, ACKNOWLEDGE_RELEASE as RELEASE};
 use ackord_proto::messages::{
     FindCoordinatorRequest, ShareAcknowledgeRequest, ShareFetchRequest, ShareGroupHeartbeatRequest,
     share_acknowledge as acknowledge, share_fetch,
@@ -19,8 +20,6 @@ use super::account::Place;
 use super::crew::Shared;
 use crate::caller::Caller;
 
-const ACCEPT: i8 = 1;
-const RELEASE: i8 = 2;
 /// A record that came as often is not released again: the group archives at five.
 const LAST_RELEASE: i16 = 3;
 /// One acknowledgement of so many is a release.

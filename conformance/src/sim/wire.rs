@@ -8,8 +8,10 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
     FetchRequest, ProduceRequest, fetch,
     produce::{PartitionProduceData, TopicProduceData},
+    share_acknowledge, share_fetch, txn_share_acknowledge,
 };
 use ackord_proto::records::{BatchBuilder, BatchIter, RecordIter};
+use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
@@ -42,84 +44,50 @@ fn spread(first: i64, last: i64, types: &[i8]) -> Vec<(i64, i8)> {
     spread
 }
 
+/// Adds the acknowledgements of the topics of a request to `all`. Topics and partitions are types of
+/// their own in each message, of one shape.
+macro_rules! add_acks {
+    ($all:ident, $who:expr, $topics:expr, $index:ident, $types:expr) => {
+        for topic in $topics {
+            for part in &topic.partitions {
+                for batch in &part.acknowledgement_batches {
+                    let (first, last) = (batch.first_offset, batch.last_offset);
+                    for (offset, kind) in spread(first, last, &$types(batch)) {
+                        let (group, member): (String, String) = $who;
+                        $all.push((group, member, topic.topic_id, part.$index, offset, kind));
+                    }
+                }
+            }
+        }
+    };
+}
+
 /// All acknowledgements of a request, offset by offset.
 pub fn acks(request: &Request) -> Vec<Ack> {
     let mut all = Vec::new();
-    let text = |text: &Option<ackord_proto::str::Str>| {
-        text.as_ref().map_or(String::new(), |own| own.to_string())
-    };
+    let text = |text: &Option<Str>| text.as_ref().map_or(String::new(), Str::to_string);
     match request {
         Request::ShareFetch(own) => {
-            for (topic, part) in own
-                .topics
-                .iter()
-                .flat_map(|topic| topic.partitions.iter().map(move |part| (topic, part)))
-            {
-                for batch in &part.acknowledgement_batches {
-                    for (offset, kind) in spread(
-                        batch.first_offset,
-                        batch.last_offset,
-                        &batch.acknowledge_types,
-                    ) {
-                        all.push((
-                            text(&own.group_id),
-                            text(&own.member_id),
-                            topic.topic_id,
-                            part.partition_index,
-                            offset,
-                            kind,
-                        ));
-                    }
-                }
-            }
+            let types = |batch: &share_fetch::AcknowledgementBatch| batch.acknowledge_types.clone();
+            let who = || (text(&own.group_id), text(&own.member_id));
+            add_acks!(all, who(), &own.topics, partition_index, types);
         }
         Request::ShareAcknowledge(own) => {
-            for (topic, part) in own
-                .topics
-                .iter()
-                .flat_map(|topic| topic.partitions.iter().map(move |part| (topic, part)))
-            {
-                for batch in &part.acknowledgement_batches {
-                    for (offset, kind) in spread(
-                        batch.first_offset,
-                        batch.last_offset,
-                        &batch.acknowledge_types,
-                    ) {
-                        all.push((
-                            text(&own.group_id),
-                            text(&own.member_id),
-                            topic.topic_id,
-                            part.partition_index,
-                            offset,
-                            kind,
-                        ));
-                    }
-                }
-            }
+            let types =
+                |batch: &share_acknowledge::AcknowledgementBatch| batch.acknowledge_types.clone();
+            let who = || (text(&own.group_id), text(&own.member_id));
+            add_acks!(all, who(), &own.topics, partition_index, types);
         }
         Request::TxnShareAcknowledge(own) => {
-            for (topic, part) in own
-                .topics
-                .iter()
-                .flat_map(|topic| topic.partitions.iter().map(move |part| (topic, part)))
+            let types = |batch: &txn_share_acknowledge::AcknowledgementBatch| match batch
+                .acknowledge_types
+                .as_slice()
             {
-                for batch in &part.acknowledgement_batches {
-                    let types = match batch.acknowledge_types.as_slice() {
-                        [] => vec![batch.acknowledge_type],
-                        types => types.to_vec(),
-                    };
-                    for (offset, kind) in spread(batch.first_offset, batch.last_offset, &types) {
-                        all.push((
-                            own.group_id.to_string(),
-                            own.member_id.to_string(),
-                            topic.topic_id,
-                            part.partition,
-                            offset,
-                            kind,
-                        ));
-                    }
-                }
-            }
+                [] => vec![batch.acknowledge_type],
+                types => types.to_vec(),
+            };
+            let who = || (own.group_id.to_string(), own.member_id.to_string());
+            add_acks!(all, who(), &own.topics, partition, types);
         }
         _ => {}
     }

@@ -239,6 +239,13 @@ impl Broker {
         }
     }
 
+    /// Whether there is a group of this id, of whatever type; unknown ones of a coordinator that is
+    /// read back are none.
+    pub(super) fn has_any_group(&self, id: &str) -> bool {
+        self.check_not_classic(id) == Err(ErrorCode::GROUP_ID_NOT_FOUND)
+            || self.groups.contains_key(id)
+    }
+
     /// What `group.consumer.assignors` allows, the default first.
     pub(super) fn consumer_assignors(&self) -> Vec<Assignor> {
         consumer_assignors(&self.config)

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use ackord_machine::{Body, Deadline, DeadlineReason, Envelope, LogId, Now, Role, Timers};
 use ackord_proto::error_code::ErrorCode;
+use ackord_proto::kip1289::ACKNOWLEDGE_RELEASE;
 use ackord_proto::str::Str;
 use ackord_share_partition::{AckError, AckRange, Change, Config, SharePartition, Span};
 
@@ -401,9 +402,8 @@ impl Leader {
 /// The answer to acknowledgements in a share partition that nobody has used since it was read. In
 /// transactional mode a member may release what it does not hold.
 fn not_acquired(settings: &ShareGroupSettings, ranges: &[AckRange]) -> Option<AckError> {
-    const RELEASE: i8 = 2;
     let mut types = ranges.iter().flat_map(|range| &range.types);
-    if settings.transactional && types.all(|kind| *kind == RELEASE) {
+    if settings.transactional && types.all(|kind| *kind == ACKNOWLEDGE_RELEASE) {
         return None;
     }
     Some(AckError {

@@ -206,18 +206,14 @@ fn given_up(mut change: Change, resolve: &ResolveShareAcks) -> Option<Change> {
 /// Joins neighbours that are held alike.
 fn join(held: &mut Vec<PendingAck>) {
     held.dedup_by(|next, last| {
-        let merged = PendingAck {
+        let alike = PendingAck {
             first_offset: last.first_offset,
-            last_offset: next.last_offset,
+            last_offset: last.last_offset,
             ..*next
         };
-        let joins = last.last_offset.checked_add(1) == Some(next.first_offset)
-            && PendingAck {
-                last_offset: next.last_offset,
-                ..*last
-            } == merged;
+        let joins = alike == *last && last.last_offset.checked_add(1) == Some(next.first_offset);
         if joins {
-            *last = merged;
+            last.last_offset = next.last_offset;
         }
         joins
     });

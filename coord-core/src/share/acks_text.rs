@@ -15,18 +15,19 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use ackord_machine::StagedRange;
+use ackord_proto::kip1289::{ACKNOWLEDGE_ACCEPT, ACKNOWLEDGE_GAP, ACKNOWLEDGE_REJECT};
 
 /// What such a text begins with. Whatever begins so is never the metadata of an offset.
 pub const PREFIX: &str = "acks:";
 /// The longest text, in bytes.
 pub const MAX_BYTES: usize = 32_767;
 
-const GAP: i8 = 0;
-const ACCEPT: i8 = 1;
-const REJECT: i8 = 3;
-
 /// Acknowledge types by their names.
-const KINDS: [(&[u8], i8); 3] = [(b"accept", ACCEPT), (b"reject", REJECT), (b"gap", GAP)];
+const KINDS: [(&[u8], i8); 3] = [
+    (b"accept", ACKNOWLEDGE_ACCEPT),
+    (b"reject", ACKNOWLEDGE_REJECT),
+    (b"gap", ACKNOWLEDGE_GAP),
+];
 
 /// Why a text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use ackord_proto::kip1289;
 use ackord_proto::messages::DescribePendingShareAcksResponse;
 
 pub use groups::GroupsFlags;
@@ -92,9 +93,9 @@ fn pending_table(response: &DescribePendingShareAcksResponse) -> String {
 
 fn acknowledge_type(number: i8) -> &'static str {
     match number {
-        0 => "gap",
-        1 => "accept",
-        3 => "reject",
+        kip1289::ACKNOWLEDGE_GAP => "gap",
+        kip1289::ACKNOWLEDGE_ACCEPT => "accept",
+        kip1289::ACKNOWLEDGE_REJECT => "reject",
         _ => "unknown",
     }
 }

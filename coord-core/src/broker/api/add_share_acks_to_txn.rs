@@ -12,8 +12,7 @@ use ackord_proto::str::Str;
 
 use super::super::Broker;
 use super::super::gather::Gather;
-use crate::group::{partition_for_id, state_partition_for};
-use crate::metadata::SHARE_STATE_TOPIC;
+use crate::group::partition_for_id;
 use crate::outbox::Ticket;
 use crate::txn::{AddKind, AddPartitions};
 
@@ -102,13 +101,17 @@ impl Broker {
             };
             return self.respond(slot, response, None);
         }
+        let logs = topics.iter().flat_map(|(name, indexes)| {
+            let all = indexes.iter();
+            all.filter_map(|index| self.metadata.log(name, *index))
+        });
         let command = AddPartitions {
             version: 0,
             kind: AddKind::ShareAcks,
             transactional_id: request.transactional_id.clone(),
             producer_id: request.producer_id,
             producer_epoch: request.producer_epoch,
-            partitions: self.state_partitions_of(&request.group_id, &topics),
+            partitions: self.state_partitions_of(&request.group_id, logs),
         };
         self.gathers
             .insert(slot, Gather::AddShareAcks(AddShareAcksGather { topics }));
@@ -116,27 +119,5 @@ impl Broker {
         self.with_tc(tc, None, |tc, ctx, out| {
             tc.add_partitions(ctx.now, ticket, command, out)
         });
-    }
-
-    fn state_partitions_of(
-        &self,
-        group: &str,
-        topics: &BTreeMap<Str, Vec<i32>>,
-    ) -> Vec<(Str, i32)> {
-        let count = self.share_state_partitions();
-        let logs = topics.iter().flat_map(|(name, indexes)| {
-            indexes
-                .iter()
-                .filter_map(|index| self.metadata.log(name, *index))
-        });
-        let mut partitions: Vec<i32> = logs
-            .map(|log| state_partition_for(group, log.topic, log.partition, count))
-            .collect();
-        partitions.sort_unstable();
-        partitions.dedup();
-        partitions
-            .into_iter()
-            .map(|index| (Str::from(SHARE_STATE_TOPIC), index))
-            .collect()
     }
 }

@@ -56,8 +56,7 @@ impl Broker {
                     .map(|topic| topic.name.clone())
             });
         }
-        let exists = gc.is_some_and(|gc| gc.has_group(id)) || self.groups.contains_key(id);
-        let (error_code, why) = match exists {
+        let (error_code, why) = match self.has_any_group(id) {
             _ if id.is_empty() => (ErrorCode::INVALID_GROUP_ID, None),
             true => (
                 ErrorCode::GROUP_ID_NOT_FOUND,

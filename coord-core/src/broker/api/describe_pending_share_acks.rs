@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use super::super::Broker;
 use super::super::journal::later;
-use crate::metadata::{SHARE_STATE_TOPIC, TXN_STATE_TOPIC};
+use crate::metadata::SHARE_STATE_TOPIC;
 use crate::share::ShareKey;
 
 impl Broker {
@@ -22,13 +22,8 @@ impl Broker {
         slot: u64,
         request: DescribePendingShareAcksRequest,
     ) {
-        let loading = |topic, partitions: &mut dyn Iterator<Item = i32>| {
-            let mut logs = partitions.filter_map(|index| self.metadata.log(topic, index));
-            logs.any(|log| self.frozen.contains(&log))
-        };
-        if loading(TXN_STATE_TOPIC, &mut self.tcs.keys().copied())
-            || loading(SHARE_STATE_TOPIC, &mut self.sgcs.keys().copied())
-        {
+        let loading = |log: &LogId| self.tc_of(*log).is_some() || self.sgc_of(*log).is_some();
+        if self.frozen.iter().any(loading) {
             let response = DescribePendingShareAcksResponse {
                 error_code: ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
                 ..Default::default()

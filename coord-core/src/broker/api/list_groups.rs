@@ -141,10 +141,7 @@ impl Broker {
     }
 
     fn not_classic(&self, id: &Str, tells: bool) -> DescribedGroup {
-        let coordinator = self.existing_coordinator(id).ok().flatten();
-        let gc = coordinator.and_then(|partition| self.gcs.get(&partition));
-        let exists = gc.is_some_and(|gc| gc.has_group(id)) || self.groups.contains_key(id);
-        let why = match exists {
+        let why = match self.has_any_group(id) {
             true => format!("Group {id} is not a classic group."),
             false => format!("Group {id} not found."),
         };

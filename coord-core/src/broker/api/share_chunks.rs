@@ -1,17 +1,58 @@
-//! Which bytes of a read a ShareFetch answers with.
+//! What a ShareFetch makes of the batches that were read.
 
-use ackord_share_partition::Acquired;
+use ackord_share_partition::{Acquired, LogBatch, Span};
 use alloc::vec::Vec;
 use bytes::Bytes;
 
-use crate::log::{BatchSpan, PartitionLog};
+use crate::log::{Aborted, BatchSpan};
+
+/// The batches of aborted transactions, and those that may be acquired. Aborted ones are holes between
+/// the others, also where the window has not come to them.
+pub(super) fn split_aborted(
+    spans: &[BatchSpan],
+    list: &[Aborted],
+) -> (Vec<BatchSpan>, Vec<LogBatch>) {
+    let (mut aborted, mut others) = (Vec::new(), Vec::new());
+    for span in spans {
+        let data = span.is_transactional && !span.is_control;
+        let ended = |entry: &Aborted| {
+            entry.producer_id == span.producer_id
+                && (entry.first_offset..=entry.last_offset).contains(&span.base)
+        };
+        if data && list.iter().any(ended) {
+            aborted.push(*span);
+        } else {
+            let (base, last) = (span.base, span.last);
+            others.push(LogBatch { base, last });
+        }
+    }
+    (aborted, others)
+}
+
+/// Acquired offsets that hold a marker and no record.
+pub(super) fn markers_in(spans: &[BatchSpan], acquired: &[Acquired]) -> Vec<Span> {
+    let markers = spans.iter().filter(|span| span.is_control);
+    let given = |span: &&BatchSpan| {
+        acquired
+            .iter()
+            .any(|range| range.first <= span.last && span.base <= range.last)
+    };
+    markers
+        .filter(given)
+        .map(|span| Span::new(span.base, span.last))
+        .collect()
+}
 
 /// The batches that hold acquired records; a batch may be one chunk or its head and its rest.
-pub(super) fn keep_overlapping(chunks: Vec<Bytes>, acquired: &[Acquired]) -> Vec<Bytes> {
+/// `spans` are the bounds of `chunks`.
+pub(super) fn keep_overlapping(
+    chunks: Vec<Bytes>,
+    spans: &[BatchSpan],
+    acquired: &[Acquired],
+) -> Vec<Bytes> {
     let (Some(first), Some(last)) = (acquired.first(), acquired.last()) else {
         return Vec::new();
     };
-    let spans = PartitionLog::batch_bounds(&chunks);
     let whole = spans
         .iter()
         .all(|span| span.last >= first.first && span.base <= last.last);

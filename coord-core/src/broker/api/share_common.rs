@@ -1,6 +1,6 @@
 //! What ShareFetch and ShareAcknowledge have in common.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ackord_machine::LogId;
@@ -11,6 +11,7 @@ use ackord_share_partition::AckRange;
 
 use super::super::Broker;
 use crate::group::state_partition_for;
+use crate::metadata::{SHARE_STATE_TOPIC, TXN_STATE_TOPIC};
 
 /// The acknowledgements of one partition in a request.
 #[derive(Debug)]
@@ -84,17 +85,30 @@ impl Broker {
 
     /// Whether a transaction coordinator's state is being read back.
     pub(in crate::broker) fn is_tc_frozen(&self, partition: i32) -> bool {
-        let log = self
-            .metadata
-            .log(crate::metadata::TXN_STATE_TOPIC, partition);
+        let log = self.metadata.log(TXN_STATE_TOPIC, partition);
         log.is_some_and(|log| self.frozen.contains(&log))
+    }
+
+    /// The partitions of `__share_group_state` that have what `logs` are to a group, each once.
+    pub(super) fn state_partitions_of(
+        &self,
+        group: &str,
+        logs: impl Iterator<Item = LogId>,
+    ) -> Vec<(Str, i32)> {
+        let count = self.share_state_partitions();
+        let partitions: BTreeSet<i32> = logs
+            .map(|log| state_partition_for(group, log.topic, log.partition, count))
+            .collect();
+        let topic = Str::from(SHARE_STATE_TOPIC);
+        let all = partitions.into_iter();
+        all.map(|index| (topic.clone(), index)).collect()
     }
 
     /// Whether the state of a share partition is being read back.
     pub(in crate::broker) fn is_sgc_frozen(&self, group: &str, id: LogId) -> bool {
         let count = self.share_state_partitions();
         let own = state_partition_for(group, id.topic, id.partition, count);
-        let log = self.metadata.log(crate::metadata::SHARE_STATE_TOPIC, own);
+        let log = self.metadata.log(SHARE_STATE_TOPIC, own);
         log.is_some_and(|log| self.frozen.contains(&log))
     }
 

@@ -11,7 +11,7 @@ use ackord_proto::messages::share_fetch::{
 use ackord_proto::messages::{ShareFetchRequest, ShareFetchResponse};
 use ackord_proto::records::Records;
 use ackord_proto::str::Str;
-use ackord_share_partition::{AcquireMode, Acquired, LogBatch, Span};
+use ackord_share_partition::{AcquireMode, Acquired};
 use bytes::Bytes;
 
 use super::super::Broker;
@@ -20,10 +20,10 @@ use super::super::journal::{Pending, ReadFor};
 use super::super::share_sessions::FINAL_EPOCH;
 use super::super::timing::TimerKey;
 use super::super::waits::WaitKind;
-use super::share_chunks::keep_overlapping;
+use super::share_chunks::{keep_overlapping, markers_in, split_aborted};
 use super::share_common::{PartitionAcks, acks_of, by_topic, check_types, group_and_member};
 use crate::leader::ShareLoad;
-use crate::log::{BatchSpan, PartitionLog, ReadResult};
+use crate::log::{PartitionLog, ReadResult};
 use crate::outbox::Ticket;
 
 /// What a request asks for besides its acknowledgements.
@@ -424,32 +424,13 @@ impl Broker {
         let Some(data) = self.logs.get(&log) else {
             return PartitionAnswer::default();
         };
-        let mut aborted = Vec::new();
-        if settings.read_committed
-            && let (Some(first), Some(last)) = (spans.first(), spans.last())
-        {
-            let list = data.aborted(first.base, last.last + 1);
-            aborted = spans
-                .iter()
-                .filter(|span| span.is_transactional && !span.is_control)
-                .filter(|span| {
-                    list.iter().any(|entry| {
-                        entry.producer_id == span.producer_id
-                            && (entry.first_offset..=entry.last_offset).contains(&span.base)
-                    })
-                })
-                .copied()
-                .collect();
-        }
-        // Aborted batches are holes between the others, also where the window has not come to them.
-        let batches: Vec<LogBatch> = spans
-            .iter()
-            .filter(|span| !aborted.iter().any(|own| own.base == span.base))
-            .map(|span| LogBatch {
-                base: span.base,
-                last: span.last,
-            })
-            .collect();
+        let list = match (spans.first(), spans.last()) {
+            (Some(first), Some(last)) if settings.read_committed => {
+                data.aborted(first.base, last.last + 1)
+            }
+            _ => Vec::new(),
+        };
+        let (aborted, batches) = split_aborted(&spans, &list);
         let mut acquired = Vec::new();
         self.with_leader(log, &terms.group, None, |leader, ctx, out| {
             // Offsets that the read passed over hold no record any more (compaction).
@@ -475,7 +456,7 @@ impl Broker {
             }
             leader.note_holes(&terms.group, &markers_in(&spans, &acquired));
         });
-        let chunks = keep_overlapping(chunks, &acquired);
+        let chunks = keep_overlapping(chunks, &spans, &acquired);
         PartitionAnswer {
             chunks,
             acquired,
@@ -582,20 +563,6 @@ impl Broker {
         };
         self.respond_whole(slot, response, wait.acks);
     }
-}
-
-/// Acquired offsets that hold a marker and no record.
-fn markers_in(spans: &[BatchSpan], acquired: &[Acquired]) -> Vec<Span> {
-    let markers = spans.iter().filter(|span| span.is_control);
-    let given = |span: &&BatchSpan| {
-        acquired
-            .iter()
-            .any(|range| range.first <= span.last && span.base <= range.last)
-    };
-    markers
-        .filter(given)
-        .map(|span| Span::new(span.base, span.last))
-        .collect()
 }
 
 fn share_bound(log: &PartitionLog, committed: bool) -> i64 {

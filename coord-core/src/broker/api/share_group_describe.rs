@@ -10,11 +10,8 @@ use alloc::format;
 
 use super::super::Broker;
 use super::super::journal::later;
+use super::list_groups::GROUP_OPERATIONS;
 use crate::group::{Assigned, MemberView, ShareGroup, partition_for_id};
-
-/// What everybody may do with a group where nothing restricts it: READ, DELETE, DESCRIBE,
-/// DESCRIBE_CONFIGS and ALTER_CONFIGS, one bit for each by its code.
-const ALL_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
 
 const ASSIGNOR: &str = "simple";
 
@@ -38,7 +35,7 @@ impl Broker {
                 None => missing(id),
             };
             if request.include_authorized_operations && described.error_code == ErrorCode::NONE {
-                described.authorized_operations = ALL_OPERATIONS;
+                described.authorized_operations = GROUP_OPERATIONS;
             }
             described
         });

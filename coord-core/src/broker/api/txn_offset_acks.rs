@@ -25,8 +25,7 @@ use super::offset_commit::check_partition;
 use super::txn_offset_commit::{
     ADDS_PARTITIONS, FIRST_WITH_IDS, KNOWS_ABORTABLE, older_client_code,
 };
-use crate::group::{partition_for_id, state_partition_for};
-use crate::metadata::SHARE_STATE_TOPIC;
+use crate::group::partition_for_id;
 use crate::outbox::Ticket;
 use crate::share::{ShareKey, ShareReply, StageCommand, acks_text};
 use crate::txn::{AddKind, AddPartitions, OffsetContent};
@@ -221,7 +220,11 @@ impl Broker {
         if gather.accepted.is_empty() {
             return self.end_acks(slot, gather);
         }
-        gather.member_error = self.check_acks_member(&gather.request);
+        gather.member_error = self.check_stage_member(
+            &gather.request.group_id,
+            member_of(&gather.request),
+            gather.request.generation_id_or_member_epoch,
+        );
         if gather.version < ADDS_PARTITIONS
             && let Err(refusal) = self.take_content(tc, &mut gather)
         {
@@ -289,17 +292,6 @@ impl Broker {
                 refused(code, "a newer producer has this transactional id")
             }
             Err(code) => refused(code, "the transactional id is not that of the producer id"),
-        }
-    }
-
-    fn check_acks_member(&self, request: &TxnOffsetCommitRequest) -> ErrorCode {
-        if request.member_id.is_empty() {
-            return ErrorCode::NONE;
-        }
-        let epoch = request.generation_id_or_member_epoch;
-        match self.groups.get(&request.group_id) {
-            Some(group) => group.check_member(&request.member_id, epoch),
-            None => ErrorCode::UNKNOWN_MEMBER_ID,
         }
     }
 
@@ -377,20 +369,14 @@ impl Broker {
             true => AddKind::Offsets,
             false => AddKind::Partitions,
         };
-        let topic = Str::from(SHARE_STATE_TOPIC);
-        let count = self.share_state_partitions();
-        let partitions = gather.accepted.iter().map(|accepted| {
-            let id = accepted.id;
-            let own = state_partition_for(&request.group_id, id.topic, id.partition, count);
-            (topic.clone(), own)
-        });
+        let logs = gather.accepted.iter().map(|accepted| accepted.id);
         AddPartitions {
             version: gather.version,
             kind,
             transactional_id: request.transactional_id.clone(),
             producer_id: request.producer_id,
             producer_epoch: request.producer_epoch,
-            partitions: partitions.collect(),
+            partitions: self.state_partitions_of(&request.group_id, logs),
         }
     }
 
@@ -420,8 +406,7 @@ impl Broker {
             // The transaction coordinator says which.
             ordinal: 0,
         };
-        let member_id = &request.member_id;
-        let member = (!member_id.is_empty()).then(|| member_id.clone());
+        let member = member_of(request);
         let member_error = match gather.repeats_only {
             true => ErrorCode::INVALID_TXN_STATE,
             false => gather.member_error,
@@ -439,7 +424,7 @@ impl Broker {
                     },
                     transactional_id: transactional_id.clone(),
                     owner,
-                    member: member.clone(),
+                    member: member.cloned(),
                     member_error,
                     ranges: core::mem::take(&mut accepted.ranges),
                 };
@@ -449,14 +434,9 @@ impl Broker {
         // The registration counts as a part until all were asked, so that no answer leaves before.
         commands.iter().for_each(|_| gather.missing.one_more());
         self.gathers.insert(slot, Gather::OffsetAcks(gather));
-        let partitions = self.share_state_partitions();
         for (part, command) in commands {
             let part = u32::try_from(part).unwrap_or(u32::MAX);
-            let key = &command.key;
-            let sgc = state_partition_for(&key.group, key.topic, key.partition, partitions);
-            self.with_sgc(sgc, gate, |sgc, now, out| {
-                sgc.stage(now, Ticket { slot, part }, command, out);
-            });
+            self.stage_partition(Ticket { slot, part }, command, gate);
         }
         if let Some(Gather::OffsetAcks(mut gather)) = self.gathers.remove(&slot) {
             gather.missing.arrived(gate);
@@ -488,6 +468,11 @@ impl Broker {
         }
         self.respond_whole(slot, gather.response(), gather.missing);
     }
+}
+
+/// The member that a request names.
+fn member_of(request: &TxnOffsetCommitRequest) -> Option<&Str> {
+    Some(&request.member_id).filter(|id| !id.is_empty())
 }
 
 fn text_of(asked: &TxnOffsetCommitRequestPartition) -> &str {

@@ -106,10 +106,9 @@ impl Broker {
         (0..=accepted.len()).for_each(|_| gather.missing.one_more());
         self.gathers.insert(slot, Gather::Stage(gather));
         let member = (form != StageForm::Plain).then(|| request.member_id.clone());
-        let member_error = self.check_stage_member(request, member.as_ref());
+        let member_error =
+            self.check_stage_member(&request.group_id, member.as_ref(), request.member_epoch);
         for Accepted { part, key, ranges } in accepted {
-            let partitions = self.share_state_partitions();
-            let sgc = state_partition_for(&key.group, key.topic, key.partition, partitions);
             let command = StageCommand {
                 key,
                 transactional_id: request.transactional_id.clone(),
@@ -123,9 +122,7 @@ impl Broker {
                 member_error,
                 ranges,
             };
-            self.with_sgc(sgc, None, |sgc, now, out| {
-                sgc.stage(now, Ticket { slot, part }, command, out);
-            });
+            self.stage_partition(Ticket { slot, part }, command, None);
         }
         if let Some(Gather::Stage(mut gather)) = self.gathers.remove(&slot) {
             gather.missing.arrived(None);
@@ -216,18 +213,39 @@ impl Broker {
                 .any(|sgc| sgc.states().any(|(key, _)| key.group == *group))
     }
 
-    fn check_stage_member(
+    /// What a stage of a member is refused with; none for a stage that names no member.
+    pub(super) fn check_stage_member(
         &self,
-        request: &TxnShareAcknowledgeRequest,
+        group: &str,
         member: Option<&Str>,
+        epoch: i32,
     ) -> ErrorCode {
         let Some(member) = member else {
             return ErrorCode::NONE;
         };
-        match self.groups.get(&request.group_id) {
-            Some(group) => group.check_member(member, request.member_epoch),
+        match self.groups.get(group) {
+            Some(group) => group.check_member(member, epoch),
             None => ErrorCode::UNKNOWN_MEMBER_ID,
         }
+    }
+
+    /// Has the share coordinator of a partition stage, behind what `gate` waits for.
+    pub(super) fn stage_partition(
+        &mut self,
+        ticket: Ticket,
+        command: StageCommand,
+        gate: Option<OpId>,
+    ) {
+        let ShareKey {
+            group,
+            topic,
+            partition,
+        } = &command.key;
+        let count = self.share_state_partitions();
+        let sgc = state_partition_for(group, *topic, *partition, count);
+        self.with_sgc(sgc, gate, |sgc, now, out| {
+            sgc.stage(now, ticket, command, out);
+        });
     }
 
     /// Sorts the partitions of a request into those that are refused or have nothing to do, and

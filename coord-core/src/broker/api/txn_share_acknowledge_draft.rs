@@ -2,6 +2,7 @@
 //! partitions in the transaction, then stages like [`super::txn_share_acknowledge`]. Ranges carry no
 //! delivery count, so a record that was delivered again to the same member is not told apart.
 
+use ackord_machine::LogId;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::txn_share_acknowledge::{
     AcknowledgementBatch, TxnShareAcknowledgePartition, TxnShareAcknowledgeTopic,
@@ -11,14 +12,10 @@ use ackord_proto::messages::{
     TxnShareAcknowledgeDraftRequest, TxnShareAcknowledgeDraftResponse, TxnShareAcknowledgeRequest,
     TxnShareAcknowledgeResponse,
 };
-use ackord_proto::str::Str;
-use alloc::collections::BTreeSet;
-use alloc::vec::Vec;
 
 use super::super::Broker;
 use super::super::gather::Gather;
-use crate::group::{partition_for_id, state_partition_for};
-use crate::metadata::SHARE_STATE_TOPIC;
+use crate::group::partition_for_id;
 use crate::outbox::Ticket;
 use crate::txn::{AddKind, AddPartitions};
 
@@ -41,7 +38,7 @@ impl Broker {
             transactional_id: request.transactional_id.clone(),
             producer_id: request.producer_id,
             producer_epoch: request.producer_epoch,
-            partitions: self.state_partitions_in(&request),
+            partitions: self.state_partitions_of(&request.group_id, self.partitions_in(&request)),
         };
         self.gathers.insert(slot, Gather::StageDraft(request));
         let ticket = Ticket { slot, part: 0 };
@@ -77,23 +74,20 @@ impl Broker {
     }
 
     /// Of the partitions that exist; the others are refused one by one.
-    fn state_partitions_in(&self, request: &TxnShareAcknowledgeRequest) -> Vec<(Str, i32)> {
-        let count = self.share_state_partitions();
-        let mut indexes = BTreeSet::new();
-        for topic in &request.topics {
-            let Some(known) = self.metadata.topic_by_id(topic.topic_id) else {
-                continue;
-            };
-            let partitions = topic.partitions.iter().map(|own| own.partition);
-            for index in partitions.filter(|index| (0..known.partitions).contains(index)) {
-                let (group, id) = (&request.group_id, topic.topic_id);
-                indexes.insert(state_partition_for(group, id, index, count));
-            }
-        }
-        let partitions = indexes.into_iter();
-        partitions
-            .map(|index| (Str::from(SHARE_STATE_TOPIC), index))
-            .collect()
+    fn partitions_in<'a>(
+        &'a self,
+        request: &'a TxnShareAcknowledgeRequest,
+    ) -> impl Iterator<Item = LogId> + 'a {
+        request.topics.iter().flat_map(|own| {
+            let known = self.metadata.topic_by_id(own.topic_id);
+            let count = known.map_or(0, |topic| topic.partitions);
+            let indexes = own.partitions.iter().map(|own| own.partition);
+            let existing = indexes.filter(move |index| (0..count).contains(index));
+            existing.map(|partition| LogId {
+                topic: own.topic_id,
+                partition,
+            })
+        })
     }
 }
 

@@ -35,6 +35,7 @@ pub mod kill_share;
 pub mod live;
 mod log_reader;
 pub mod memory_store;
+mod needs;
 mod offset_acks;
 mod requests;
 pub mod run;

@@ -266,6 +266,7 @@ pub mod adapter;
 pub mod broker;
 pub mod consumer_group;
 pub mod contract;
+mod fnv;
 pub mod group;
 pub mod leader;
 pub mod log;

@@ -7,6 +7,7 @@
 use alloc::vec::Vec;
 
 use ackord_machine::{Envelope, LogId, MonoTime};
+use ackord_proto::coordinator_records::{RecordKey, RecordValue, encode_key, encode_value};
 use bytes::Bytes;
 
 /// Where an answer belongs: the slot of a request, and the part of it.
@@ -25,6 +26,21 @@ pub struct StateRecord {
     pub key: Bytes,
     /// Value version and value.
     pub value: Option<Bytes>,
+}
+
+impl StateRecord {
+    /// A record of key and value, which comes with its version; `None` where it cannot be written,
+    /// since a string is longer than a record can say.
+    pub(crate) fn encode<K: RecordKey, V: RecordValue>(
+        key: &K,
+        value: Option<(&V, i16)>,
+    ) -> Option<StateRecord> {
+        let encoded = value.map(|(value, version)| encode_value(value, version));
+        Some(StateRecord {
+            key: encode_key(key).ok()?,
+            value: encoded.transpose().ok()?,
+        })
+    }
 }
 
 /// The producer in whose transaction records are appended.

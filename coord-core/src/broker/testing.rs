@@ -9,9 +9,13 @@ use ackord_machine::{
     OpKind, Outcome, StorageFault, StorageOp, StoredBatch, StoredCheckpoint, WallTime,
 };
 use ackord_proto::api::{Request, RequestHeader, Response, ResponseHeader, encode_request_frame};
+use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::create_topics::CreatableTopic;
 use ackord_proto::messages::produce::{PartitionProduceData, TopicProduceData};
-use ackord_proto::messages::{CreateTopicsRequest, ProduceRequest};
+use ackord_proto::messages::share_fetch::{self, AcquiredRecords};
+use ackord_proto::messages::{
+    CreateTopicsRequest, ProduceRequest, ShareFetchRequest, ShareGroupHeartbeatRequest,
+};
 use ackord_proto::reader::Reader;
 use ackord_proto::records::BatchHeader;
 use ackord_proto::str::Str;
@@ -214,6 +218,56 @@ impl TestBroker {
         {
             assert!(!partition.error_code.is_error(), "{partition:?}");
         }
+    }
+
+    /// Has a member join share group `g` with one topic.
+    pub(in crate::broker) fn join_share_group(&mut self, member: &str, topic: &str) {
+        let request = ShareGroupHeartbeatRequest {
+            group_id: Str::from("g"),
+            member_id: Str::from(member),
+            subscribed_topic_names: Some([Str::from(topic)].into()),
+            ..Default::default()
+        };
+        let response = ask!(self, ShareGroupHeartbeat, 1, request);
+        assert_eq!(response.error_code, ErrorCode::NONE);
+    }
+
+    /// What a member of share group `g` acquires of partition 0 of a topic, at once or in half a
+    /// second.
+    pub(in crate::broker) fn share_fetch(
+        &mut self,
+        member: &str,
+        topic_id: Uuid,
+        share_session_epoch: i32,
+    ) -> Vec<AcquiredRecords> {
+        let topic = share_fetch::FetchTopic {
+            topic_id,
+            partitions: [share_fetch::FetchPartition::default()].into(),
+            ..Default::default()
+        };
+        let request = ShareFetchRequest {
+            group_id: Some(Str::from("g")),
+            member_id: Some(Str::from(member)),
+            share_session_epoch,
+            max_wait_ms: 500,
+            min_bytes: 1,
+            max_bytes: i32::MAX,
+            max_records: 100,
+            batch_size: 100,
+            topics: [topic].into(),
+            ..Default::default()
+        };
+        self.send(1, request);
+        self.pass(500);
+        let Some(Response::ShareFetch(response)) = self.reply() else {
+            panic!("no answer")
+        };
+        assert_eq!(response.error_code, ErrorCode::NONE);
+        let topics = response.responses.into_iter();
+        let partitions = topics.flat_map(|topic| topic.partitions);
+        partitions
+            .flat_map(|partition| partition.acquired_records)
+            .collect()
     }
 
     fn run(&mut self) {

@@ -5,8 +5,7 @@ use core::fmt;
 use ackord_proto::Wire;
 use ackord_proto::coordinator_records::{
     ConsumerOffsetsRecord, GroupMetadataKey, GroupMetadataValue, OffsetCommitKey,
-    OffsetCommitValue, RecordKey, RecordValue, decode_key, decode_value, encode_key, encode_value,
-    record_type,
+    OffsetCommitValue, RecordKey, decode_key, decode_value, record_type,
 };
 use ackord_proto::message::DecodeError;
 use ackord_proto::str::Str;
@@ -116,11 +115,11 @@ fn committed(value: OffsetCommitValue) -> CommittedOffset {
 pub(super) fn group(id: &Str, value: &GroupMetadataValue) -> Option<StateRecord> {
     /// The version with tagged fields.
     const VERSION: i16 = 4;
-    record(&group_key(id), Some((value, VERSION)))
+    StateRecord::encode(&group_key(id), Some((value, VERSION)))
 }
 
 pub(super) fn group_tombstone(id: &Str) -> Option<StateRecord> {
-    record::<_, GroupMetadataValue>(&group_key(id), None)
+    StateRecord::encode::<_, GroupMetadataValue>(&group_key(id), None)
 }
 
 fn group_key(id: &Str) -> GroupMetadataKey {
@@ -130,11 +129,11 @@ fn group_key(id: &Str) -> GroupMetadataKey {
 /// The record of an offset.
 pub(super) fn offset(key: &OffsetKey, offset: &CommittedOffset) -> Option<StateRecord> {
     let (value, version) = offset_value(offset);
-    record(&offset_key(key), Some((&value, version)))
+    StateRecord::encode(&offset_key(key), Some((&value, version)))
 }
 
 pub(super) fn offset_tombstone(key: &OffsetKey) -> Option<StateRecord> {
-    record::<_, OffsetCommitValue>(&offset_key(key), None)
+    StateRecord::encode::<_, OffsetCommitValue>(&offset_key(key), None)
 }
 
 /// The record of a waiting offset for a checkpoint.
@@ -150,7 +149,7 @@ pub(super) fn pending(
         partition: key.partition,
     };
     let (value, version) = offset_value(offset);
-    record(&pending, Some((&value, version)))
+    StateRecord::encode(&pending, Some((&value, version)))
 }
 
 fn offset_key(key: &OffsetKey) -> OffsetCommitKey {
@@ -174,18 +173,4 @@ fn offset_value(offset: &CommittedOffset) -> (OffsetCommitValue, i16) {
     // Only version 1 has an expiry.
     let version = if offset.expire_ms >= 0 { 1 } else { 4 };
     (value, version)
-}
-
-/// `None` where it cannot be written: a string of the key is too long.
-pub(super) fn record<K: RecordKey, V: RecordValue>(
-    key: &K,
-    value: Option<(&V, i16)>,
-) -> Option<StateRecord> {
-    Some(StateRecord {
-        key: encode_key(key).ok()?,
-        value: match value {
-            Some((value, version)) => Some(encode_value(value, version).ok()?),
-            None => None,
-        },
-    })
 }

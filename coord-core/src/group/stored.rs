@@ -12,8 +12,7 @@ use ackord_proto::coordinator_records::{
     ShareGroupMemberMetadataValue, ShareGroupMetadataKey, ShareGroupMetadataValue,
     ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue,
     ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue,
-    ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue, encode_key,
-    encode_value, record_type,
+    ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue, record_type,
 };
 use ackord_proto::message::DecodeError;
 use ackord_proto::str::Str;
@@ -188,8 +187,6 @@ fn one<K: RecordKey, V: RecordValue + PartialEq>(
     if old == wanted {
         return;
     }
-    let value = wanted.map(|value| encode_value(value, VERSION));
-    if let (Ok(key), Ok(value)) = (encode_key(key), value.transpose()) {
-        records.push(StateRecord { key, value });
-    }
+    let value = wanted.map(|value| (value, VERSION));
+    records.extend(StateRecord::encode(key, value));
 }

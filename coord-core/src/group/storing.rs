@@ -15,6 +15,7 @@ use super::initialise::ShareStates;
 use super::member::{Member, to_stored};
 use super::share_group::{GroupConfig, GroupReply, ShareGroup, TopicInfo, Topics};
 use super::stored::StoredGroup;
+use crate::fnv::fnv1a;
 use crate::outbox::{Outbox, StateRecord};
 
 impl ShareGroup {
@@ -148,15 +149,12 @@ impl ShareGroup {
     }
 }
 
-/// Another number for other topics (FNV-1a over names, ids and numbers of partitions).
+/// Another number for other topics: names, ids and numbers of partitions.
 fn hash(topics: &BTreeMap<Str, TopicInfo>) -> i64 {
-    let mut state: u64 = 0xcbf2_9ce4_8422_2325;
-    for (name, info) in topics {
-        let bytes = name.as_bytes().iter().chain(&[0]).copied();
-        let bytes = bytes.chain(info.id.to_bytes());
-        for byte in bytes.chain(info.partitions.to_be_bytes()) {
-            state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-    state.cast_signed()
+    let bytes = topics.iter().flat_map(|(name, info)| {
+        let name = name.as_bytes().iter().chain(&[0]).copied();
+        let id = info.id.to_bytes();
+        name.chain(id).chain(info.partitions.to_be_bytes())
+    });
+    fnv1a(bytes).cast_signed()
 }

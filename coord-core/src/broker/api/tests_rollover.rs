@@ -1,11 +1,9 @@
 //! Acknowledgements in transactions at the last epochs of a producer id, and over them.
 
-use ackord_proto::api::Response;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
-    AddShareAcksToTxnRequest, EndTxnRequest, InitProducerIdRequest, ShareFetchRequest,
-    ShareGroupHeartbeatRequest, TxnShareAcknowledgeRequest, add_share_acks_to_txn as register,
-    share_fetch, txn_share_acknowledge as stage,
+    AddShareAcksToTxnRequest, EndTxnRequest, InitProducerIdRequest, TxnShareAcknowledgeRequest,
+    add_share_acks_to_txn as register, txn_share_acknowledge as stage,
 };
 use ackord_proto::records::BatchBuilder;
 use ackord_proto::str::Str;
@@ -36,7 +34,7 @@ impl World {
             session_epoch: 0,
             producer: (-1, -1),
         };
-        world.join("m");
+        world.test.join_share_group("m", "t");
         assert_eq!(world.fetch(), []);
         let mut batch = BatchBuilder::new(0);
         (0..8).for_each(|_| batch.push(1, None, Some(b"x")));
@@ -84,52 +82,15 @@ impl World {
         )
     }
 
-    fn join(&mut self, member: &str) {
-        let request = ShareGroupHeartbeatRequest {
-            group_id: Str::from("g"),
-            member_id: Str::from(member),
-            subscribed_topic_names: Some(vec![Str::from("t")]),
-            ..Default::default()
-        };
-        let response = ask!(self.test, ShareGroupHeartbeat, 1, request);
-        assert_eq!(response.error_code, ErrorCode::NONE);
-    }
-
     /// The offsets that the member gets, with their delivery counts.
     fn fetch(&mut self) -> Vec<(i64, i16)> {
-        let topic = share_fetch::FetchTopic {
-            topic_id: self.topic,
-            partitions: vec![share_fetch::FetchPartition::default()],
-            ..Default::default()
-        };
-        let request = ShareFetchRequest {
-            group_id: Some(Str::from("g")),
-            member_id: Some(Str::from("m")),
-            share_session_epoch: self.session_epoch,
-            max_wait_ms: 500,
-            min_bytes: 1,
-            max_bytes: i32::MAX,
-            max_records: 100,
-            batch_size: 100,
-            topics: vec![topic],
-            ..Default::default()
-        };
+        let acquired = self.test.share_fetch("m", self.topic, self.session_epoch);
         self.session_epoch += 1;
-        self.test.send(1, request);
-        self.test.pass(500);
-        let Some(Response::ShareFetch(response)) = self.test.reply() else {
-            panic!("no answer")
-        };
-        assert_eq!(response.error_code, ErrorCode::NONE);
-        let topics = response.responses.iter();
-        let partitions = topics.flat_map(|topic| &topic.partitions);
-        partitions
-            .flat_map(|partition| &partition.acquired_records)
-            .flat_map(|range| {
-                let count = range.delivery_count;
-                (range.first_offset..=range.last_offset).map(move |offset| (offset, count))
-            })
-            .collect()
+        let offsets = acquired.iter().flat_map(|range| {
+            let count = range.delivery_count;
+            (range.first_offset..=range.last_offset).map(move |offset| (offset, count))
+        });
+        offsets.collect()
     }
 
     /// Has the record accepted in the transaction that is or begins.
@@ -198,7 +159,7 @@ impl World {
     /// The broker comes back on what it stored, and the member with it.
     fn restart(&mut self) {
         self.test.restart();
-        self.join("m");
+        self.test.join_share_group("m", "t");
         self.session_epoch = 0;
     }
 }

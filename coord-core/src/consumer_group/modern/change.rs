@@ -18,6 +18,7 @@ use super::records::{ConsumerRecord, ResolvedPattern, encode};
 use super::regex::TopicPattern;
 use super::{Assigned, ClusterView};
 use crate::consumer_group::coordinator::{ClassicReply, GroupCoordinator};
+use crate::fnv::fnv1a;
 use crate::outbox::{Outbox, StateRecord};
 
 /// Whether what members subscribe to is as before.
@@ -145,27 +146,22 @@ impl Change<'_> {
 
     /// Names, ids and sizes of the subscribed topics that exist, as one number (FNV-1a); 0 for none.
     fn metadata_hash(&self, cluster: &dyn ClusterView) -> i64 {
-        const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
         let topics = self.group.subscribed_topics();
         let existing = topics
             .into_iter()
             .filter_map(|name| Some((name, cluster.topic(name)?)));
-        let mut hash = None;
-        for (name, info) in existing {
-            let length = u64::try_from(name.len()).unwrap_or(u64::MAX).to_be_bytes();
-            let count = info.partitions.to_be_bytes();
-            let id = info.id.to_bytes();
-            let bytes = length
-                .iter()
-                .chain(name.as_bytes())
-                .chain(&id)
-                .chain(&count);
-            hash = Some(bytes.fold(hash.unwrap_or(BASIS), |hash, byte| {
-                (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
-            }));
+        let mut bytes = existing
+            .flat_map(|(name, info)| {
+                let length = u64::try_from(name.len()).unwrap_or(u64::MAX).to_be_bytes();
+                let name = length.into_iter().chain(name.bytes());
+                let id = info.id.to_bytes();
+                name.chain(id).chain(info.partitions.to_be_bytes())
+            })
+            .peekable();
+        match bytes.peek() {
+            Some(_) => fnv1a(bytes).cast_signed(),
+            None => 0,
         }
-        hash.unwrap_or_default().cast_signed()
     }
 
     /// Makes the target assignment for the group epoch where it is that of an older one.

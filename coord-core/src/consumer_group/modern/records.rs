@@ -16,7 +16,6 @@ use ackord_proto::str::Str;
 
 use super::Assigned;
 use super::member::{Current, Held, MemberState};
-use crate::consumer_group::records::record;
 use crate::outbox::StateRecord;
 
 /// What one record says about its group; no value: it is deleted.
@@ -106,18 +105,18 @@ pub(in crate::consumer_group) fn encode(group: &Str, what: &ConsumerRecord) -> O
                 member_id: member.clone(),
             };
             let value = value.as_ref().map(current_value);
-            record(&key, value.as_ref().map(|value| (value, 0)))
+            StateRecord::encode(&key, value.as_ref().map(|value| (value, 0)))
         }
         ConsumerRecord::Group(value) => {
             let key = ConsumerGroupMetadataKey { group_id };
-            record(&key, value.as_ref().map(|value| (value, 0)))
+            StateRecord::encode(&key, value.as_ref().map(|value| (value, 0)))
         }
         ConsumerRecord::Member(member, value) => {
             let key = ConsumerGroupMemberMetadataKey {
                 group_id,
                 member_id: member.clone(),
             };
-            record(&key, value.as_ref().map(|value| (value, 0)))
+            StateRecord::encode(&key, value.as_ref().map(|value| (value, 0)))
         }
         ConsumerRecord::Pattern(pattern, value) => {
             let key = ConsumerGroupRegularExpressionKey {
@@ -132,7 +131,7 @@ pub(in crate::consumer_group) fn encode(group: &Str, what: &ConsumerRecord) -> O
                     timestamp: value.timestamp,
                     ..Default::default()
                 });
-            record(&key, value.as_ref().map(|value| (value, 0)))
+            StateRecord::encode(&key, value.as_ref().map(|value| (value, 0)))
         }
         ConsumerRecord::Target(member, value) => {
             let key = ConsumerGroupTargetAssignmentMemberKey {
@@ -140,11 +139,11 @@ pub(in crate::consumer_group) fn encode(group: &Str, what: &ConsumerRecord) -> O
                 member_id: member.clone(),
             };
             let value = value.as_ref().map(target_value);
-            record(&key, value.as_ref().map(|value| (value, 0)))
+            StateRecord::encode(&key, value.as_ref().map(|value| (value, 0)))
         }
         ConsumerRecord::TargetEpoch(value) => {
             let key = ConsumerGroupTargetAssignmentMetadataKey { group_id };
-            record(&key, value.as_ref().map(|value| (value, 0)))
+            StateRecord::encode(&key, value.as_ref().map(|value| (value, 0)))
         }
     }
 }

@@ -1,14 +1,13 @@
 //! Initialize, Read, Write and DeleteShareGroupState from outside.
 
-use ackord_proto::api::Response;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
     AddShareAcksToTxnRequest, DeleteShareGroupStateRequest, InitProducerIdRequest,
-    InitializeShareGroupStateRequest, ReadShareGroupStateRequest, ShareFetchRequest,
-    ShareGroupHeartbeatRequest, TxnShareAcknowledgeRequest, WriteShareGroupStateRequest,
-    add_share_acks_to_txn as register, delete_share_group_state as delete,
-    initialize_share_group_state as initialize, read_share_group_state as read, share_fetch,
-    txn_share_acknowledge as stage, write_share_group_state as write,
+    InitializeShareGroupStateRequest, ReadShareGroupStateRequest, TxnShareAcknowledgeRequest,
+    WriteShareGroupStateRequest, add_share_acks_to_txn as register,
+    delete_share_group_state as delete, initialize_share_group_state as initialize,
+    read_share_group_state as read, txn_share_acknowledge as stage,
+    write_share_group_state as write,
 };
 use ackord_proto::records::BatchBuilder;
 use ackord_proto::str::Str;
@@ -193,48 +192,10 @@ fn older_epochs_are_fenced() {
     );
 }
 
-fn join(test: &mut TestBroker) {
-    let request = ShareGroupHeartbeatRequest {
-        group_id: Str::from("g"),
-        member_id: Str::from("m"),
-        subscribed_topic_names: Some(vec![Str::from("t")]),
-        ..Default::default()
-    };
-    let response = ask!(test, ShareGroupHeartbeat, 1, request);
-    assert_eq!(response.error_code, ErrorCode::NONE);
-}
-
-fn fetch(test: &mut TestBroker, topic_id: Uuid, share_session_epoch: i32) -> Vec<(i64, i64)> {
-    let partition = share_fetch::FetchPartition::default();
-    let topic = share_fetch::FetchTopic {
-        topic_id,
-        partitions: vec![partition],
-        ..Default::default()
-    };
-    let request = ShareFetchRequest {
-        group_id: Some(Str::from("g")),
-        member_id: Some(Str::from("m")),
-        share_session_epoch,
-        max_wait_ms: 500,
-        min_bytes: 1,
-        max_bytes: i32::MAX,
-        max_records: 100,
-        batch_size: 100,
-        topics: vec![topic],
-        ..Default::default()
-    };
-    test.send(1, request);
-    test.pass(500);
-    let Some(Response::ShareFetch(response)) = test.reply() else {
-        panic!("no answer")
-    };
-    assert_eq!(response.error_code, ErrorCode::NONE);
-    let partitions = response
-        .responses
-        .iter()
-        .flat_map(|topic| &topic.partitions);
-    let acquired = partitions.flat_map(|partition| &partition.acquired_records);
-    acquired
+fn fetch(test: &mut TestBroker, topic_id: Uuid, session_epoch: i32) -> Vec<(i64, i64)> {
+    let acquired = test.share_fetch("m", topic_id, session_epoch);
+    let ranges = acquired.iter();
+    ranges
         .map(|range| (range.first_offset, range.last_offset))
         .collect()
 }
@@ -247,7 +208,7 @@ fn with_member() -> (TestBroker, Uuid) {
     (0..6).for_each(|_| batch.push(1, None, Some(b"x")));
     test.produce("t", batch.build());
     assert_eq!(initialize(&mut test, "g", topic, 0), ErrorCode::NONE);
-    join(&mut test);
+    test.join_share_group("m", "t");
     assert_eq!(fetch(&mut test, topic, 0), [(3, 5)]);
     (test, topic)
 }

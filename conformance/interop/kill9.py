@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Kills the broker with SIGKILL at random moments while workers copy a topic exactly once.
 
-kill9.py BROKER COPY [--kills N] [--records N] [--batch N] [--consumer COMMAND] [--seed S]
+kill9.py BROKER COPY [--kills N] [--records N] [--workers N] [--batch N] [--consumer COMMAND]
+         [--afterwards COMMAND] [--seed S]
 
 BROKER is the `ackord` binary, COPY the `exactly_once` example. The broker is restarted on the same
 directory and port each time. COPY prints its own account; with --consumer the output is read once
 more by another program, which gets `--bootstrap-server HOST:PORT --topic T --partition P` and
-must print one record a line (Kafka's console consumer with its options).
+must print one record a line (Kafka's console consumer with its options). With --afterwards another
+program looks whether anything is left over: it gets `HOST:PORT GROUP TOPIC PREFIX-OF-IDS`.
 """
 import argparse
 import random
@@ -49,7 +51,10 @@ def main():
     options.add_argument("--records", type=int, default=10_000)
     options.add_argument("--partitions", type=int, default=4)
     options.add_argument("--batch", type=int, default=10)
+    options.add_argument("--workers", type=int, default=8)
+    options.add_argument("--zombies", type=int, default=2, help="in a hundred transactions")
     options.add_argument("--consumer")
+    options.add_argument("--afterwards")
     options.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     options = options.parse_args()
     print(f"seed {options.seed}")
@@ -57,9 +62,11 @@ def main():
     directory = tempfile.mkdtemp(prefix="ackord-kill9-")
     broker, port = start(options.broker, directory, 0)
     address = f"127.0.0.1:{port}"
+    limit = 300 + 2 * options.kills
     copy = subprocess.Popen(
         [options.copy, "--against", address, "--records", str(options.records), "--partitions",
-         str(options.partitions), "--batch", str(options.batch), "--name", "kill9"])
+         str(options.partitions), "--batch", str(options.batch), "--workers", str(options.workers),
+         "--zombies", str(options.zombies), "--limit", str(limit), "--name", "kill9"])
     kills = 0
     try:
         while copy.poll() is None:
@@ -85,6 +92,10 @@ def main():
             doubled = sum(count - 1 for count in values.values())
             print(f"read back from outside: {len(values)}, lost {lost}, doubled {doubled}")
             clean = clean and lost == 0 and doubled == 0
+        if options.afterwards:
+            arguments = [address, "kill9", "kill9-in", "kill9"]
+            left = subprocess.run(shlex.split(options.afterwards) + arguments, timeout=300)
+            clean = clean and left.returncode == 0
     finally:
         for process in (copy, broker):
             if process.poll() is None:

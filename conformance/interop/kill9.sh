@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# kill9.sh tokio|async-std: kills the broker 20 times at random moments under a transactional copy,
-# broker and client on that runtime, then reads the copy back with Kafka's console consumer. The
-# seed that it prints names the run.
+# kill9.sh tokio|async-std [KILLS]: kills the broker at random moments (20 times) under a
+# transactional copy of eight workers that abort, vanish and go on beside their successors, broker and
+# client on that runtime and every answer synced to disk; then asks Java consumers for the copy and
+# for what is left over. The seed that it prints names the run.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 ROOT=$(cd -- "$INTEROP/../.." && pwd)
+kills=${2:-20}
 case ${1:-tokio} in
     tokio) broker=ackord copy=exactly_once ;;
     async-std) broker=ackord-async-std copy=exactly_once_async_std ;;
@@ -28,9 +30,10 @@ consumer="java -Xmx256m -XX:TieredStopAtLevel=1 -Dorg.slf4j.simpleLogger.default
     -cp $KAFKA_LIBS/* org.apache.kafka.tools.consumer.ConsoleConsumer
     --offset earliest --isolation-level read_committed --timeout-ms 5000"
 # Interrupted rather than killed, so that it ends what it started.
-if ! TMPDIR=$work timeout -s INT -k 30 600 python3 "$INTEROP/kill9.py" \
+if ! TMPDIR=$work timeout -s INT -k 30 $((600 + 4 * kills)) python3 "$INTEROP/kill9.py" \
     "$work/broker" "$ROOT/target/release/examples/$copy" \
-    --kills 20 --records 20000 --consumer "$consumer"; then
+    --kills "$kills" --records $((kills * 1000)) --consumer "$consumer" \
+    --afterwards "bash $INTEROP/nothing_pending.sh"; then
     tail -n 50 "$work"/*.log
     exit 1
 fi

@@ -35,9 +35,9 @@ impl fmt::Display for FrameError {
 
 impl core::error::Error for FrameError {}
 
-/// The four bytes before a frame of this size; the greatest size where it is greater.
-pub fn encode_size(size: usize) -> [u8; 4] {
-    i32::try_from(size).unwrap_or(i32::MAX).to_be_bytes()
+/// The four bytes before a frame of this size; `None` where they cannot say it.
+pub fn encode_size(size: usize) -> Option<[u8; 4]> {
+    i32::try_from(size).ok().map(i32::to_be_bytes)
 }
 
 /// Received bytes that wait to be cut into frames.
@@ -153,7 +153,7 @@ mod tests {
     fn stream(frames: &[&[u8]]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for frame in frames {
-            bytes.extend_from_slice(&encode_size(frame.len()));
+            bytes.extend_from_slice(&encode_size(frame.len()).unwrap());
             bytes.extend_from_slice(frame);
         }
         bytes

@@ -194,12 +194,13 @@ impl Writer {
     }
 
     /// The chunks of a frame, its size in front.
-    pub(crate) fn into_frame(mut self) -> Vec<Bytes> {
+    pub(crate) fn into_frame(mut self) -> Result<Vec<Bytes>, EncodeError> {
         let size = encode_size(self.len().saturating_sub(4));
+        let size = size.ok_or(EncodeError::TooLong { field: "frame" })?;
         if let Some(slot) = self.room.first_chunk_mut() {
             *slot = size;
         }
-        self.into_chunks()
+        Ok(self.into_chunks())
     }
 }
 

@@ -90,7 +90,7 @@ mod tests {
         let frames = [b"first".to_vec(), vec![], vec![7; 10_000], b"x".to_vec()];
         let mut stream = Vec::new();
         for frame in &frames {
-            stream.extend_from_slice(&ackord_proto::frame::encode_size(frame.len()));
+            stream.extend_from_slice(&ackord_proto::frame::encode_size(frame.len()).unwrap());
             stream.extend_from_slice(frame);
         }
         for step in [1, 2, 3, 7, 4096, stream.len()] {

@@ -42,7 +42,13 @@ pub fn seeds(text: &str) -> Result<Range<u64>, String> {
             .map_err(|_| format!("`{text}` is no seed"))
     };
     match text.split_once("..") {
-        Some((from, to)) => Ok(number(from)?..number(to)?),
+        Some((from, to)) => {
+            let seeds = number(from)?..number(to)?;
+            match seeds.is_empty() {
+                true => Err(format!("there is no seed in `{text}`")),
+                false => Ok(seeds),
+            }
+        }
         None => number(text).map(|one| one..one + 1),
     }
 }

@@ -5,13 +5,18 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::String;
 
-use ackord_machine::WallTime;
+use ackord_machine::{MonoTime, WallTime};
 use ackord_proto::str::Str;
 
 use super::Broker;
 
 /// Transactional ids whose last refusal is kept.
 const KEPT: usize = 1000;
+/// The log has one refusal of a kind in so many milliseconds, and how many there were besides: a
+/// client that tries again and again must not fill a disk.
+const SAID_EVERY_MS: i64 = 10_000;
+/// Characters of a reason or a name in the log.
+const SAID_CHARS: usize = 200;
 
 /// What was wrong, in general.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,11 +84,33 @@ pub(super) struct AckRefusals {
     last: BTreeMap<Str, AckRefusal>,
     /// The ids of `last`, the oldest first.
     order: VecDeque<Str>,
+    said: BTreeMap<RefusalKind, Said>,
+}
+
+/// What the log has of a kind.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    next: MonoTime,
+    unsaid: u64,
 }
 
 impl AckRefusals {
     pub(super) fn count(&self, kind: RefusalKind) -> u64 {
         self.counts.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// Whether the log shall have a refusal of this kind now, and how many went unsaid before it.
+    fn say(&mut self, now: MonoTime, kind: RefusalKind) -> Option<u64> {
+        let said = self.said.entry(kind).or_insert(Said {
+            next: now,
+            unsaid: 0,
+        });
+        if now < said.next {
+            said.unsaid += 1;
+            return None;
+        }
+        said.next = now.plus_millis(SAID_EVERY_MS);
+        Some(core::mem::take(&mut said.unsaid))
     }
 
     fn keep(&mut self, transactional_id: &Str, refusal: AckRefusal) {
@@ -119,10 +146,18 @@ impl Broker {
         reason: String,
     ) {
         *self.ack_refusals.counts.entry(kind).or_default() += 1;
-        let (id, name) = (transactional_id.as_str(), group.as_str());
-        self.warn(format!(
-            "acknowledgements of transactional id {id:?} for group {name:?} refused: {reason}"
-        ));
+        if let Some(unsaid) = self.ack_refusals.say(self.now.mono, kind) {
+            let (id, name) = (shortened(transactional_id), shortened(group));
+            let why = shortened(&reason);
+            let besides = match unsaid {
+                0 => String::new(),
+                unsaid => format!(" (and {unsaid} more of this kind since the last line)"),
+            };
+            self.warn(format!(
+                "acknowledgements of transactional id {id:?} for group {name:?} refused: \
+                 {why}{besides}"
+            ));
+        }
         let refusal = AckRefusal {
             at: self.now.wall,
             group: group.clone(),
@@ -132,9 +167,29 @@ impl Broker {
     }
 }
 
+fn shortened(text: &str) -> &str {
+    let end = text.char_indices().nth(SAID_CHARS);
+    end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_log_has_few_of_many_refusals() {
+        let mut refusals = AckRefusals::default();
+        let at = |millis| MonoTime::from_millis(0).plus_millis(millis);
+        assert_eq!(refusals.say(at(0), RefusalKind::Text), Some(0));
+        assert_eq!(refusals.say(at(1), RefusalKind::Text), None);
+        assert_eq!(refusals.say(at(1), RefusalKind::Group), Some(0));
+        assert_eq!(refusals.say(at(SAID_EVERY_MS - 1), RefusalKind::Text), None);
+        assert_eq!(refusals.say(at(SAID_EVERY_MS), RefusalKind::Text), Some(2));
+        assert_eq!(refusals.say(at(SAID_EVERY_MS + 1), RefusalKind::Text), None);
+        let long = "ü".repeat(SAID_CHARS + 1);
+        assert_eq!(shortened(&long).chars().count(), SAID_CHARS);
+        assert_eq!(shortened("short"), "short");
+    }
 
     #[test]
     fn the_last_refusal_of_each_id_is_kept_for_so_many_ids() {

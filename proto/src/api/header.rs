@@ -267,7 +267,7 @@ pub fn encode_request_frame(
     let mut w = Writer::frame();
     header.encode(&mut w)?;
     body.encode(header.api_version, &mut w)?;
-    Ok(w.into_frame())
+    w.into_frame()
 }
 
 /// A whole response as chunks: size, header and body.
@@ -287,5 +287,5 @@ pub fn encode_response_frame(
     let mut w = Writer::frame();
     header.encode(key, version, &mut w);
     body.encode(version, &mut w)?;
-    Ok(w.into_frame())
+    w.into_frame()
 }

@@ -15,8 +15,10 @@ impl<const N: usize> Table<N> {
         Table { head, rows }
     }
 
+    /// What clients have named may contain anything: it is printed so that it cannot make a line of
+    /// its own or speak to the terminal.
     pub(super) fn row(&mut self, cells: [String; N]) {
-        self.rows.push(cells);
+        self.rows.push(cells.map(printable));
     }
 }
 
@@ -38,5 +40,30 @@ impl<const N: usize> fmt::Display for Table<N> {
             writeln!(f, "{}", line.trim_end())?;
         }
         Ok(())
+    }
+}
+
+fn printable(cell: String) -> String {
+    if cell.chars().any(char::is_control) {
+        cell.escape_debug().to_string()
+    } else {
+        cell
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn a_name_stays_in_its_cell() {
+        let mut table = Table::new(["ID", "STATE"]);
+        table.row(["a\nb \u{1b}[2J".to_owned(), "Empty".to_owned()]);
+        table.row(["größe".to_owned(), "Ongoing".to_owned()]);
+        let printed = table.to_string();
+        assert_eq!(printed.lines().count(), 3, "{printed}");
+        assert!(printed.contains("a\\nb \\u{1b}[2J"), "{printed}");
+        assert!(printed.contains("größe"), "{printed}");
+        assert!(!printed.contains('\u{1b}'), "{printed}");
     }
 }

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use super::super::Broker;
 use super::super::journal::later;
 use super::list_groups::GROUP_OPERATIONS;
+use super::once::once;
 use crate::consumer_group::Assignor;
 
 impl Broker {
@@ -19,8 +20,8 @@ impl Broker {
         request: ConsumerGroupDescribeRequest,
     ) {
         let mut gate = None;
-        let mut groups = Vec::with_capacity(request.group_ids.len());
-        for id in &request.group_ids {
+        let mut groups = Vec::new();
+        for id in &once(request.group_ids) {
             let mut described = match self.existing_coordinator(id) {
                 Ok(partition) => {
                     let own = partition.and_then(|partition| self.gc_gate(partition));

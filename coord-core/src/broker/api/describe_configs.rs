@@ -14,6 +14,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::super::Broker;
+use super::once::once_by;
 use super::topic_creation::Refusal;
 use crate::metadata::config_def::{BROKER_CONFIGS, ConfigDef, TOPIC_CONFIGS, find};
 use crate::metadata::{
@@ -33,9 +34,12 @@ impl Broker {
     pub(in crate::broker) fn describe_configs(
         &mut self,
         slot: u64,
-        request: DescribeConfigsRequest,
+        mut request: DescribeConfigsRequest,
     ) {
-        let results = request.resources.iter().map(|asked| {
+        let resources = once_by(core::mem::take(&mut request.resources), |asked| {
+            (asked.resource_type, asked.resource_name.clone())
+        });
+        let results = resources.iter().map(|asked| {
             let mut result = DescribeConfigsResult {
                 error_message: Some(Str::EMPTY),
                 resource_type: asked.resource_type,

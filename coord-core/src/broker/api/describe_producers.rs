@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::super::Broker;
 use super::super::journal::later;
+use super::once::{once, once_by};
 use crate::log::ProducerInfo;
 
 impl Broker {
@@ -18,10 +19,10 @@ impl Broker {
         request: DescribeProducersRequest,
     ) {
         let mut gate = self.cluster_gate();
-        let mut topics = Vec::with_capacity(request.topics.len());
-        for topic in request.topics {
-            let mut partitions = Vec::with_capacity(topic.partition_indexes.len());
-            for index in topic.partition_indexes {
+        let mut topics = Vec::new();
+        for topic in once_by(request.topics, |topic| topic.name.clone()) {
+            let mut partitions = Vec::new();
+            for index in once(topic.partition_indexes) {
                 if let Some(log) = self.metadata.log(&topic.name, index) {
                     gate = later(gate, self.journal.newest(log));
                 }

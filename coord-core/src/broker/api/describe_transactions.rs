@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::super::Broker;
 use super::super::journal::later;
+use super::once::once;
 use crate::group::partition_for_id;
 use crate::txn::TxnDescription;
 
@@ -19,8 +20,8 @@ impl Broker {
         request: DescribeTransactionsRequest,
     ) {
         let mut gate = None;
-        let mut transaction_states = Vec::with_capacity(request.transactional_ids.len());
-        for id in request.transactional_ids {
+        let mut transaction_states = Vec::new();
+        for id in once(request.transactional_ids) {
             let partition = partition_for_id(&id, self.transaction_partitions());
             gate = later(gate, self.tc_gate(partition));
             let found = self.known_transaction(&id, partition);

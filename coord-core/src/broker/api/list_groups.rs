@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use super::super::Broker;
 use super::super::journal::later;
 use super::metadata::operations;
+use super::once::once;
 
 /// Type and protocol of a share group.
 const SHARE: &str = "share";
@@ -112,8 +113,8 @@ impl Broker {
             false => i32::MIN,
         };
         let mut gate = None;
-        let mut groups = Vec::with_capacity(request.groups.len());
-        for id in &request.groups {
+        let mut groups = Vec::new();
+        for id in &once(request.groups) {
             let mut described = match self.existing_coordinator(id) {
                 Ok(Some(partition)) => {
                     gate = later(gate, self.gc_gate(partition));

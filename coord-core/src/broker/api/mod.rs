@@ -33,6 +33,7 @@ mod metadata;
 mod offset_commit;
 mod offset_delete;
 mod offset_fetch;
+mod once;
 pub(super) mod produce;
 pub(super) mod share_acknowledge;
 mod share_chunks;

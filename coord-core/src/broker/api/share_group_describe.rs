@@ -11,6 +11,7 @@ use alloc::format;
 use super::super::Broker;
 use super::super::journal::later;
 use super::list_groups::GROUP_OPERATIONS;
+use super::once::once;
 use crate::group::{Assigned, MemberView, ShareGroup, partition_for_id};
 
 const ASSIGNOR: &str = "simple";
@@ -22,7 +23,8 @@ impl Broker {
         request: ShareGroupDescribeRequest,
     ) {
         let mut gate = self.cluster_gate();
-        let groups = request.group_ids.iter().map(|id| {
+        let ids = once(request.group_ids);
+        let groups = ids.iter().map(|id| {
             let partition = partition_for_id(id, self.offsets_partitions());
             gate = later(gate, self.gc_gate(partition));
             let mut described = match self.groups.get(id) {

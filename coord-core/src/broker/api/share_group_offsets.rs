@@ -19,6 +19,7 @@ use core::mem;
 use super::super::Broker;
 use super::super::journal::later;
 use super::list_offsets::{Answer, settle};
+use super::once::once_by;
 use super::topic_creation::Refusal;
 use crate::group::{TopicInfo, state_partition_for};
 use crate::metadata::SHARE_STATE_TOPIC;
@@ -40,8 +41,8 @@ impl Broker {
         request: DescribeShareGroupOffsetsRequest,
     ) {
         let mut gate = self.cluster_gate();
-        let mut groups = Vec::with_capacity(request.groups.len());
-        for asked in request.groups {
+        let mut groups = Vec::new();
+        for asked in once_by(request.groups, |asked| asked.group_id.clone()) {
             let group = asked.group_id;
             let partitions = match asked.topics {
                 Some(topics) => self.asked_partitions(topics),

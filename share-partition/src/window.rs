@@ -192,6 +192,9 @@ impl Window {
         let Some(span) = span.within(Span::new(self.start, self.end.saturating_sub(1))) else {
             return;
         };
+        if self.update_inside(span, &mut change) {
+            return;
+        }
         self.split(span.first);
         self.split(span.last.saturating_add(1));
         let firsts: Vec<i64> = self
@@ -204,17 +207,78 @@ impl Window {
                 continue;
             };
             let record = change(Span::new(first, range.last), &range.record);
-            if range.record.state == RecordState::TxPending
-                && record
-                    .as_ref()
-                    .is_some_and(|own| own.state == RecordState::Available)
-                && ackord_machine::planted!("row-59-abort-keeps-the-count")
-            {
-                self.records[RecordState::TxPending as usize] += 1;
+            if let Some(record) = &record {
+                self.note_change(&range.record, record);
             }
             self.put(first, range.last, record.unwrap_or(range.record));
         }
         self.merge(span);
+    }
+
+    /// As [`update`](Self::update), where one range has the whole span, as most of the time: only
+    /// what changes is touched. Whether it was so.
+    fn update_inside(
+        &mut self,
+        span: Span,
+        change: &mut impl FnMut(Span, &Record) -> Option<Record>,
+    ) -> bool {
+        let Some((&first, range)) = self.ranges.range_mut(..=span.first).next_back() else {
+            return false;
+        };
+        let last = range.last;
+        if last < span.last {
+            return false;
+        }
+        let next = change(span, &range.record).filter(|next| *next != range.record);
+        let Some(next) = next else {
+            return true;
+        };
+        let before = if first < span.first {
+            range.last = span.first - 1;
+            let before = range.record.clone();
+            self.records[before.state as usize] -= Span::new(span.first, last).len();
+            before
+        } else if let Some(range) = self.take(first) {
+            range.record
+        } else {
+            return false;
+        };
+        self.note_change(&before, &next);
+        if span.last < last {
+            self.put(span.last + 1, last, before);
+        }
+        self.put_joined(span, next);
+        true
+    }
+
+    /// Puts a range between its neighbours, and joins it with those that are equal.
+    fn put_joined(&mut self, span: Span, record: Record) {
+        let Span { first, mut last } = span;
+        let behind = last.saturating_add(1);
+        let follows = self.ranges.get(&behind);
+        if follows.is_some_and(|range| range.record == record)
+            && let Some(range) = self.take(behind)
+        {
+            last = range.last;
+        }
+        match self.ranges.range_mut(..first).next_back() {
+            Some((_, range))
+                if range.last.checked_add(1) == Some(first) && range.record == record =>
+            {
+                range.last = last;
+                self.count_in(record.state, Span::new(first, last));
+            }
+            _ => self.put(first, last, record),
+        }
+    }
+
+    fn note_change(&mut self, before: &Record, after: &Record) {
+        if before.state == RecordState::TxPending
+            && after.state == RecordState::Available
+            && ackord_machine::planted!("row-59-abort-keeps-the-count")
+        {
+            self.records[RecordState::TxPending as usize] += 1;
+        }
     }
 
     /// Moves the end behind `last`; the new offsets hold `record`.
@@ -252,17 +316,20 @@ impl Window {
     }
 
     fn put(&mut self, first: i64, last: i64, record: Record) {
-        let mut size = Span::new(first, last).len();
-        if record.state == RecordState::TxPending
-            && ackord_machine::planted!("row-60-stage-counts-ranges")
-        {
-            size = 1;
-        }
-        self.records[record.state as usize] += size;
+        self.count_in(record.state, Span::new(first, last));
         if let Hold::Member(lock) = &record.hold {
             self.locks.insert((lock.deadline, first));
         }
         self.ranges.insert(first, Range { last, record });
+    }
+
+    fn count_in(&mut self, state: RecordState, span: Span) {
+        let mut size = span.len();
+        if state == RecordState::TxPending && ackord_machine::planted!("row-60-stage-counts-ranges")
+        {
+            size = 1;
+        }
+        self.records[state as usize] += size;
     }
 
     fn take(&mut self, first: i64) -> Option<Range> {

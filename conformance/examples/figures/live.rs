@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::peer::{Fallible, Peer, Server, take};
 use crate::report::{self, micros, quantile};
 use crate::speech::{self, Member, Topic};
-use crate::transaction::{Producer, With};
+use crate::transaction::{Kinds, Producer, With};
 
 const ROUNDS: usize = 300;
 /// Bytes of a bare write.
@@ -141,7 +141,7 @@ pub(crate) fn commits(program: &str, dir: &str) -> Fallible<()> {
                 Load::Offset => With::Offsets,
                 Load::Acks(count) => {
                     acquire(&mut server, admin, &input, &mut member, count)?;
-                    With::Acks(&mut member, &input)
+                    With::Acks(&mut member, &input, Kinds::Accepts)
                 }
             };
             // In turn, since a shared disk has its moments.

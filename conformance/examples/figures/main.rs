@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `fetches` | members, groups, records in flight: cost of a share fetch at a size and at ten times the size |
 //! | `transactions` | the same for transactions, by what is in them |
+//! | `transaction WHAT` | one line of that alone, for a profiler: `record`, `offset`, or a number of acknowledgements |
 //! | `live PROGRAM DIR` | a server with its data in DIR: commits beside a bare sync of the same disk |
 //! | `restart PROGRAM DIR` | a server that is killed with a million records in flight |
 //!
@@ -29,6 +30,7 @@ fn main() -> Fallible<()> {
     match arguments.as_slice() {
         ["fetches"] => fetches::run(),
         ["transactions"] => transactions::run(),
+        ["transaction", what] => transactions::one(what),
         ["live", program, dir] => live::commits(program, dir),
         ["restart", program, dir] => live::restart(program, dir),
         _ => Err("figures fetches | transactions | live PROGRAM DIR | restart PROGRAM DIR".into()),

@@ -19,6 +19,7 @@ use crate::speech::{self, Member, Topic};
 
 const TIMEOUT_MS: i32 = 60_000;
 const ACCEPT: i8 = 1;
+const REJECT: i8 = 3;
 
 /// What a transaction has besides its record.
 pub(crate) enum With<'a> {
@@ -26,7 +27,25 @@ pub(crate) enum With<'a> {
     /// The offset of a consumer group.
     Offsets,
     /// All that the member holds, one range for each record.
-    Acks(&'a mut Member, &'a Topic),
+    Acks(&'a mut Member, &'a Topic, Kinds),
+}
+
+/// What the acknowledgements say.
+#[derive(Clone, Copy)]
+pub(crate) enum Kinds {
+    /// All records are accepted.
+    Accepts,
+    /// Every second one is rejected: no two neighbours can be taken together.
+    Mixed,
+}
+
+impl Kinds {
+    fn of(self, offset: i64) -> i8 {
+        match self {
+            Kinds::Mixed if offset % 2 == 1 => REJECT,
+            Kinds::Accepts | Kinds::Mixed => ACCEPT,
+        }
+    }
 }
 
 /// A transactional producer.
@@ -79,9 +98,9 @@ impl Producer {
         match with {
             With::Nothing => {}
             With::Offsets => peer.send(self.conn, 5, self.offsets(output).into())?,
-            With::Acks(member, input) => {
+            With::Acks(member, input, kinds) => {
                 peer.send(self.conn, 0, self.register(member, input).into())?;
-                peer.send(self.conn, 1, self.stage(member, input).into())?;
+                peer.send(self.conn, 1, self.stage(member, input, kinds).into())?;
                 return self.filled(peer, 2);
             }
         }
@@ -164,15 +183,20 @@ impl Producer {
         }
     }
 
-    /// One range for each record: nothing is merged.
-    fn stage(&self, member: &mut Member, input: &Topic) -> TxnShareAcknowledgeRequest {
+    /// One range for each record, as from a client that merges nothing.
+    fn stage(
+        &self,
+        member: &mut Member,
+        input: &Topic,
+        kinds: Kinds,
+    ) -> TxnShareAcknowledgeRequest {
         let mut partitions: Vec<TxnShareAcknowledgePartition> = Vec::new();
         for held in std::mem::take(&mut member.held) {
             let ranges = (held.first..=held.last).map(|offset| AcknowledgementBatch {
                 first_offset: offset,
                 last_offset: offset,
                 delivery_count: held.delivery,
-                acknowledge_types: vec![ACCEPT],
+                acknowledge_types: vec![kinds.of(offset)],
                 ..Default::default()
             });
             match partitions.last_mut() {

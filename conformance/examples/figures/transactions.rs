@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::peer::{Cores, Fallible, Peer};
 use crate::report::{self, median, micros};
 use crate::speech::{self, Member, Topic};
-use crate::transaction::{Producer, With};
+use crate::transaction::{Kinds, Producer, With};
 
 const ROUNDS: usize = 200;
 
@@ -16,14 +16,20 @@ pub(crate) fn run() -> Fallible<()> {
     println!("nothing else: {:.1}", micros(alone));
     let offsets = bench.with_offsets()?;
     println!("the offset of a consumer group: {:.1}", micros(offsets));
-    for acks in [1, 10, 100, 1_000] {
-        let cost = bench.cost(Some(acks))?;
-        let ratio = micros(cost) / micros(offsets);
-        let each = (micros(cost) - micros(alone)) / f64::from(acks);
-        println!(
-            "{acks} acknowledgements: {:.1}, {each:.2} for each, {ratio:.2} of that with an offset",
-            micros(cost)
-        );
+    for kinds in [Kinds::Accepts, Kinds::Mixed] {
+        for acks in [1, 10, 100, 1_000] {
+            let cost = bench.cost(Some((acks, kinds)))?;
+            let ratio = micros(cost) / micros(offsets);
+            let each = (micros(cost) - micros(alone)) / f64::from(acks);
+            let what = match kinds {
+                Kinds::Accepts => "accepted",
+                Kinds::Mixed => "accepted and rejected in turn",
+            };
+            println!(
+                "{acks} {what}: {:.1}, {each:.2} for each, {ratio:.2} of that with an offset",
+                micros(cost)
+            );
+        }
     }
     let sizes = [10, 100];
     report::ratio(
@@ -31,11 +37,24 @@ pub(crate) fn run() -> Fallible<()> {
         sizes.map(|size| size.to_string()),
         [concurrent(sizes[0])?, concurrent(sizes[1])?],
     );
+    let ten = Some((10, Kinds::Accepts));
     report::ratio(
         "records in the log and share partitions beside it, 10 acknowledgements",
         ["none".to_string(), "1000000 and 10000".to_string()],
-        [Bench::new()?.cost(Some(10))?, crowded()?.cost(Some(10))?],
+        [Bench::new()?.cost(ten)?, crowded()?.cost(ten)?],
     );
+    Ok(())
+}
+
+/// One line of the table alone, to be profiled.
+pub(crate) fn one(what: &str) -> Fallible<()> {
+    let mut bench = Bench::new()?;
+    let cost = match what {
+        "record" => bench.cost(None)?,
+        "offset" => bench.with_offsets()?,
+        acks => bench.cost(Some((acks.parse()?, Kinds::Accepts)))?,
+    };
+    println!("{what}: {:.1}", micros(cost));
     Ok(())
 }
 
@@ -79,11 +98,15 @@ impl Bench {
     }
 
     /// Of the requests of the transaction alone; what it acknowledges was fetched before.
-    fn cost(&mut self, acks: Option<i32>) -> Fallible<Duration> {
-        let rounds = if acks > Some(100) { ROUNDS / 5 } else { ROUNDS };
+    fn cost(&mut self, acks: Option<(i32, Kinds)>) -> Fallible<Duration> {
+        let rounds = if acks.is_some_and(|(acks, _)| acks > 100) {
+            ROUNDS / 5
+        } else {
+            ROUNDS
+        };
         let mut costs = Vec::new();
         for _ in 0..rounds {
-            if let Some(acks) = acks {
+            if let Some((acks, _)) = acks {
                 acquire(
                     &mut self.cores,
                     self.admin,
@@ -93,7 +116,7 @@ impl Bench {
                 )?;
             }
             let with = match acks {
-                Some(_) => With::Acks(&mut self.member, &self.input),
+                Some((_, kinds)) => With::Acks(&mut self.member, &self.input, kinds),
                 None => With::Nothing,
             };
             self.cores.worked();
@@ -148,7 +171,11 @@ fn concurrent(count: usize) -> Fallible<Duration> {
         for (producer, member) in &mut workers {
             member.fetch(&mut cores, 10)?;
             cores.worked();
-            producer.fill(&mut cores, &output, With::Acks(member, &input))?;
+            producer.fill(
+                &mut cores,
+                &output,
+                With::Acks(member, &input, Kinds::Accepts),
+            )?;
             begun.push(cores.worked());
         }
         for ((producer, _), begun) in workers.iter_mut().zip(begun) {

@@ -2,29 +2,55 @@
 //!
 //! Clients and tools compute the same numbers, so they have to be Java's.
 
-use alloc::format;
+use core::fmt::{self, Write};
 
 use ackord_proto::uuid::Uuid;
 
 /// `String.hashCode` of Java: over UTF-16 units, wrapping.
 pub fn java_hash(text: &str) -> i32 {
-    text.encode_utf16().fold(0_i32, |hash, unit| {
-        hash.wrapping_mul(31).wrapping_add(i32::from(unit))
-    })
+    let mut hash = JavaHash(0);
+    hash.add(text);
+    hash.0
+}
+
+/// The hash of what was written so far, so that a text that is only hashed is never put together.
+struct JavaHash(i32);
+
+impl JavaHash {
+    fn add(&mut self, text: &str) {
+        self.0 = text.encode_utf16().fold(self.0, |hash, unit| {
+            hash.wrapping_mul(31).wrapping_add(i32::from(unit))
+        });
+    }
+}
+
+impl Write for JavaHash {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.add(text);
+        Ok(())
+    }
 }
 
 /// The partition of `__consumer_offsets` (for a group id) or of `__transaction_state` (for a
 /// transactional id) that holds `id`, of `partitions` many. 0 where there are none.
 pub fn partition_for_id(id: &str, partitions: i32) -> i32 {
+    partition_for_hash(java_hash(id), partitions)
+}
+
+fn partition_for_hash(hash: i32, partitions: i32) -> i32 {
     // As Kafka does: the one number without a positive twin counts as 0.
-    let positive = java_hash(id).checked_abs().unwrap_or(0);
+    let positive = hash.checked_abs().unwrap_or(0);
     positive.checked_rem(partitions).unwrap_or(0)
 }
 
 /// The partition of `__share_group_state` that holds a share partition, of `partitions` many
 /// (KIP-932: by the text `group:topicId:partition`).
 pub fn state_partition_for(group: &str, topic: Uuid, partition: i32, partitions: i32) -> i32 {
-    partition_for_id(&format!("{group}:{topic}:{partition}"), partitions)
+    let mut hash = JavaHash(0);
+    hash.add(group);
+    // Writing into a hash cannot fail.
+    let _ = write!(hash, ":{topic}:{partition}");
+    partition_for_hash(hash.0, partitions)
 }
 
 #[cfg(test)]

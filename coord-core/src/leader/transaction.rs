@@ -114,7 +114,7 @@ impl Leader {
         let mut held = Vec::new();
         if !matches!(verdict, StageVerdict::Refused { .. }) {
             for range in ranges {
-                held.extend(share.pending(range.first_offset, range.last_offset));
+                held.extend(partition.pending_acks(range.first_offset, range.last_offset));
             }
             join(&mut held);
         }

@@ -138,9 +138,7 @@ impl ShareCoordinator {
                     .or_insert_with(|| update.alone());
                 match producer {
                     Some(producer) => {
-                        for range in update.staged_by(producer) {
-                            state.stage(range);
-                        }
+                        state.stage(update.staged_by(producer));
                         self.by_producer.entry(producer.id).or_default().insert(key);
                     }
                     None => update.merge_into(state),
@@ -224,7 +222,7 @@ impl ShareCoordinator {
             update.merge_into(&mut next);
             next_snapshot(key, &next, now)
         } else {
-            records::update(key, &update)
+            records::update(key, update)
         };
         self.append(alloc::vec![record], None, out);
     }

@@ -51,6 +51,9 @@ impl DeliveryRanges {
         if last < first {
             return;
         }
+        if self.merge_apart(first, last, delivery) {
+            return;
+        }
         self.split_at(first);
         if let Some(after) = last.checked_add(1) {
             self.split_at(after);
@@ -74,10 +77,43 @@ impl DeliveryRanges {
         self.join(first, last);
     }
 
+    /// As [`merge`](Self::merge), where nothing is known of the range yet. Whether it was so.
+    fn merge_apart(&mut self, first: i64, last: i64, delivery: Delivery) -> bool {
+        let before = self.ranges.range_mut(..=last).next_back();
+        let ahead = match before {
+            Some((_, (end, _))) if *end >= first => return false,
+            Some((_, (end, same))) if *same == delivery && end.checked_add(1) == Some(first) => {
+                Some(end)
+            }
+            _ => None,
+        };
+        match ahead {
+            Some(end) => *end = last,
+            None => {
+                self.ranges.insert(first, (last, delivery));
+            }
+        }
+        let behind = last.checked_add(1);
+        let follows = behind.and_then(|behind| self.ranges.get(&behind));
+        if let (Some(behind), Some(&(end, same))) = (behind, follows)
+            && same == delivery
+        {
+            self.ranges.remove(&behind);
+            if let Some((_, (own, _))) = self.ranges.range_mut(..=first).next_back() {
+                *own = end;
+            }
+        }
+        true
+    }
+
     /// Drops everything below `start`.
     pub fn drop_below(&mut self, start: i64) {
         self.split_at(start);
-        self.ranges = self.ranges.split_off(&start);
+        while let Some(entry) = self.ranges.first_entry()
+            && *entry.key() < start
+        {
+            entry.remove();
+        }
     }
 
     /// Removes the terminal ranges that begin at `start` and follow each other without a gap;

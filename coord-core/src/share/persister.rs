@@ -141,7 +141,7 @@ impl ShareCoordinator {
         if let Some(state) = self.states.get(key).filter(|it| it.leader_epoch < epoch) {
             let mut update = ShareUpdate::of_leader(epoch);
             update.snapshot_epoch = state.snapshot_epoch;
-            self.append(alloc::vec![records::update(key, &update)], None, out);
+            self.append(alloc::vec![records::update(key, update)], None, out);
         }
     }
 

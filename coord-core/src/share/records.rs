@@ -265,13 +265,13 @@ pub(super) fn tombstone(key: &ShareKey) -> StateRecord {
     }
 }
 
-pub(super) fn update(key: &ShareKey, update: &ShareUpdate) -> StateRecord {
+pub(super) fn update(key: &ShareKey, update: ShareUpdate) -> StateRecord {
     let value = ShareUpdateValue {
         snapshot_epoch: update.snapshot_epoch,
         leader_epoch: update.leader_epoch,
         start_offset: update.start_offset,
         delivery_complete_count: update.delivery_complete_count,
-        state_batches: update.batches.clone(),
+        state_batches: update.batches,
         ..Default::default()
     };
     let key = ShareUpdateKey {

@@ -239,7 +239,7 @@ impl ShareCoordinator {
             id: owner.producer_id,
             epoch: owner.producer_epoch,
         };
-        let record = records::update(key, &update);
+        let record = records::update(key, update);
         self.append(alloc::vec![record], Some(producer), out);
     }
 

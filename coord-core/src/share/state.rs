@@ -79,11 +79,15 @@ impl ShareState {
         self.start_offset = self.deliveries.take_terminal_prefix(self.start_offset);
     }
 
-    /// Adds a staged range; one that is there already stays as it is.
-    pub fn stage(&mut self, range: PendingAck) {
+    /// Adds staged ranges of one record, which are apart; one that is there already stays as it is.
+    pub fn stage(&mut self, ranges: impl Iterator<Item = PendingAck>) {
         let twice = ackord_machine::planted!("row-31-applied-at-write-and-again");
-        if twice || !self.pending.contains(&range) {
-            self.pending.push(range);
+        let before = self.pending.len();
+        for range in ranges {
+            let old = self.pending.get(..before).unwrap_or_default();
+            if twice || !old.contains(&range) {
+                self.pending.push(range);
+            }
         }
     }
 
@@ -142,9 +146,13 @@ impl ShareState {
                 || ackord_machine::planted!("row-56-marker-ends-other-producers");
             own && owner.producer_epoch <= marker_epoch
         };
-        let (ended, kept) = self.pending.drain(..).partition(|range| ends(range.owner));
-        self.pending = kept;
-        let ended: Vec<PendingAck> = ended;
+        let ended: Vec<PendingAck> = match self.pending.iter().all(|range| ends(range.owner)) {
+            true => core::mem::take(&mut self.pending),
+            false => self
+                .pending
+                .extract_if(.., |range| ends(range.owner))
+                .collect(),
+        };
         for range in &ended {
             let state = if commit { committed_state(range) } else { 0 };
             let delivery = Delivery {

@@ -1,7 +1,6 @@
 //! TxnShareAcknowledge (KIP-1289): stages acknowledgements in a transaction.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec;
 use alloc::vec::Vec;
 
 use ackord_machine::{LogId, OpId, StagedRange, TxnOwner};
@@ -327,7 +326,7 @@ impl Broker {
             let message = "the share coordinator reads its log; try again";
             return Err((ErrorCode::COORDINATOR_LOAD_IN_PROGRESS, message));
         }
-        let mut ranges = Vec::with_capacity(partition.acknowledgement_batches.len());
+        let mut ranges = Vec::new();
         for batch in &partition.acknowledgement_batches {
             stage_ranges(batch, form, &mut ranges)?;
         }
@@ -338,6 +337,11 @@ impl Broker {
 /// Partitions that a request lists more than once. A topic entry that comes twice spoils the
 /// partitions of both.
 fn repeated_partitions(request: &TxnShareAcknowledgeRequest) -> BTreeSet<LogId> {
+    if let [topic] = &*request.topics
+        && topic.partitions.len() <= 1
+    {
+        return BTreeSet::new();
+    }
     let mut entries: BTreeMap<Uuid, usize> = BTreeMap::new();
     for topic in &request.topics {
         *entries.entry(topic.topic_id).or_default() += 1;
@@ -371,8 +375,8 @@ fn stage_ranges(
         return bad("a range must not be reversed or negative");
     }
     let types = match form {
-        StageForm::Plain => vec![batch.acknowledge_type],
-        StageForm::Member | StageForm::Draft => batch.acknowledge_types.clone(),
+        StageForm::Plain => core::slice::from_ref(&batch.acknowledge_type),
+        StageForm::Member | StageForm::Draft => &batch.acknowledge_types,
     };
     let length = (last - first).checked_add(1);
     let per_offset = i64::try_from(types.len()).ok() == length;
@@ -380,26 +384,107 @@ fn stage_ranges(
         return bad("give one acknowledge type for the range, or one for each of its offsets");
     }
     let delivery_count = (form == StageForm::Member).then_some(batch.delivery_count);
-    if types.len() == 1 {
-        let acknowledge_type = types.first().copied().unwrap_or_default();
-        ranges.push(StagedRange {
+    if let [acknowledge_type] = *types {
+        let range = StagedRange {
             first_offset: first,
             last_offset: last,
             acknowledge_type,
             delivery_count,
-        });
+        };
+        push_joined(ranges, range);
         return Ok(());
     }
     let mut offset = first;
     for run in types.chunk_by(|a, b| a == b) {
         let length = i64::try_from(run.len()).unwrap_or(i64::MAX);
-        ranges.push(StagedRange {
+        let range = StagedRange {
             first_offset: offset,
             last_offset: offset + length - 1,
             acknowledge_type: run.first().copied().unwrap_or_default(),
             delivery_count,
-        });
+        };
+        push_joined(ranges, range);
         offset += length;
     }
     Ok(())
+}
+
+/// Adds a range, or prolongs the one before it that says the same: whoever comes after this pays
+/// for what is said, not for how.
+fn push_joined(ranges: &mut Vec<StagedRange>, next: StagedRange) {
+    match ranges.last_mut() {
+        Some(last)
+            if last.last_offset.checked_add(1) == Some(next.first_offset)
+                && last.acknowledge_type == next.acknowledge_type
+                && last.delivery_count == next.delivery_count =>
+        {
+            last.last_offset = next.last_offset;
+        }
+        _ => ranges.push(next),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    fn read(batches: &[(i64, i64, i16, &[i8])]) -> Vec<(i64, i64, i8, Option<i16>)> {
+        let mut ranges = Vec::new();
+        for &(first_offset, last_offset, delivery_count, types) in batches {
+            let batch = AcknowledgementBatch {
+                first_offset,
+                last_offset,
+                delivery_count,
+                acknowledge_types: types.to_vec(),
+                ..Default::default()
+            };
+            stage_ranges(&batch, StageForm::Member, &mut ranges).expect("good ranges");
+        }
+        let all = ranges.iter();
+        all.map(|range| {
+            (
+                range.first_offset,
+                range.last_offset,
+                range.acknowledge_type,
+                range.delivery_count,
+            )
+        })
+        .collect()
+    }
+
+    #[test]
+    fn ranges_that_say_the_same_and_follow_each_other_are_one() {
+        assert_eq!(
+            read(&[(0, 0, 1, &[1]), (1, 1, 1, &[1]), (2, 4, 1, &[1, 1, 1])]),
+            [(0, 4, 1, Some(1))]
+        );
+        let apart: [(i64, i64, i16, &[i8]); 5] = [
+            (0, 0, 1, &[1]),
+            // Another type, another count, an offset between.
+            (1, 1, 1, &[3]),
+            (2, 2, 2, &[3]),
+            (4, 5, 2, &[3, 0]),
+            (6, 6, 2, &[0]),
+        ];
+        assert_eq!(
+            read(&apart),
+            [
+                (0, 0, 1, Some(1)),
+                (1, 1, 3, Some(1)),
+                (2, 2, 3, Some(2)),
+                (4, 4, 3, Some(2)),
+                (5, 6, 0, Some(2)),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_out_of_order_stays_so_and_is_refused_by_the_leader() {
+        let twice = vec![(5, 5, 1, Some(1)), (5, 5, 1, Some(1))];
+        assert_eq!(read(&[(5, 5, 1, &[1]), (5, 5, 1, &[1])]), twice);
+        let backwards = vec![(5, 5, 1, Some(1)), (4, 4, 1, Some(1))];
+        assert_eq!(read(&[(5, 5, 1, &[1]), (4, 4, 1, &[1])]), backwards);
+    }
 }

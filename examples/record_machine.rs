@@ -24,7 +24,8 @@ fn main() {
             ordinal: 1 + i64::from(epoch),
         };
         let verdict = partition.stage(now, Some(&member), owner, ErrorCode::NONE, &[accept]);
-        partition.resolve(owner.producer_id, epoch + 1, true, outcome);
+        let held: Vec<_> = partition.pending_acks(0, 9).collect();
+        partition.resolve_ranges(&held, outcome);
         println!(
             "{verdict:?}, {outcome:?}: start {}",
             partition.start_offset()

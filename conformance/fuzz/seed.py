@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""seed.py VECTORS CORPUS: makes a starting corpus for each fuzz target from the golden vectors.
+"""seed.py VECTORS CORPUS: makes a starting corpus for each fuzz target, from the golden vectors
+and, for texts of acknowledgements, from their grammar.
 
 VECTORS is the folder with the .tsv.gz tables; CORPUS gets one folder for each target.
 """
@@ -12,6 +13,17 @@ from pathlib import Path
 
 # Longer ones slow the fuzzer down more than they teach it.
 LONGEST = 4096
+
+ACKS_TEXTS = (
+    "acks:accept=0@1",
+    "acks:accept=0-9@1,12@3;reject=10@1;gap=11@1",
+    "acks:gap=9223372036854775807@32767\0",
+    "acks:reject=5-6@2;accept=0-4@1,7-9@2",
+    "acks:accept=0-9@1,5@1",
+    "acks:accept=01@1",
+    "acks:accept=0@0",
+    "acks:accept=",
+)
 
 
 def rows(path):
@@ -85,6 +97,8 @@ def main(vectors, corpus):
     for row in rows(vectors / "embedded.tsv.gz"):
         if row["name"] in structures:
             seed("records", bytes([structures[row["name"]]]) + bytes.fromhex(row["hex"]))
+    for text in ACKS_TEXTS:
+        seed("acks_text", text.encode())
     print(f"{count} seeds")
 
 

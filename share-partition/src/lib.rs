@@ -33,7 +33,8 @@
 //! assert_eq!(partition.next_expiry(), None);
 //!
 //! // The transaction is aborted: the records are there for anybody, at once.
-//! let change = partition.resolve(7, 1, true, TxnOutcome::Abort { queue_open: false });
+//! let held: Vec<_> = partition.pending_acks(0, 9).collect();
+//! let change = partition.resolve_ranges(&held, TxnOutcome::Abort { queue_open: false });
 //! assert!(change.available_again);
 //! assert_eq!(partition.next_fetch_offset(), 0);
 //!
@@ -43,7 +44,8 @@
 //! let second = TxnOwner { producer_id: 7, producer_epoch: 1, ordinal: 2 };
 //! let verdict = partition.stage(at(40), Some(&member), second, ErrorCode::NONE, &[accept]);
 //! assert!(matches!(verdict, StageVerdict::Staged(_)));
-//! let change = partition.resolve(7, 2, true, TxnOutcome::Commit);
+//! let held: Vec<_> = partition.pending_acks(0, 9).collect();
+//! let change = partition.resolve_ranges(&held, TxnOutcome::Commit);
 //! assert!(change.start_moved);
 //! assert_eq!(partition.start_offset(), 10);
 //! ```

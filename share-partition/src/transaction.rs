@@ -75,9 +75,9 @@ impl SharePartition {
         self.change(touched)
     }
 
-    /// A transaction has ended: ends the records that `producer_id` staged under an epoch older than
-    /// `marker_epoch` (`strict`, transaction version 2) or not newer (version 1), all of them and no
-    /// others. A repetition finds nothing.
+    /// Transactions have ended: ends those of the records in `ranges` that the range's owner still
+    /// holds, and no others, so that an old copy of the news can do nothing to a later transaction,
+    /// and a repetition finds nothing. `ranges` is what the share coordinator had stored of them.
     ///
     /// Commit: accept to ACKNOWLEDGED, reject and gap to ARCHIVED; a reject that was staged in a
     /// group with a dead letter queue to ARCHIVING. Abort: to AVAILABLE, delivery count kept. At the
@@ -86,37 +86,6 @@ impl SharePartition {
     ///
     /// The coordinator's log holds the outcome before this is called. Only what an abort has sent to
     /// the dead letter queue needs storing.
-    pub fn resolve(
-        &mut self,
-        producer_id: i64,
-        marker_epoch: i16,
-        strict: bool,
-        outcome: TxnOutcome,
-    ) -> Change {
-        let limit = self.delivery_limit();
-        let mut touched = Touched::default();
-        if self.pending_count() > 0 {
-            let window = Span::new(self.window.start(), self.window.end().saturating_sub(1));
-            self.apply(window, &mut touched, |span, record| {
-                let staged = record.staged()?;
-                let epoch = staged.owner.producer_epoch;
-                let in_reach = if strict {
-                    epoch < marker_epoch
-                } else {
-                    epoch <= marker_epoch
-                };
-                if staged.owner.producer_id != producer_id || !in_reach {
-                    return None;
-                }
-                Some(limit.end_of(outcome, span, record, staged))
-            });
-        }
-        self.change(touched)
-    }
-
-    /// As [`resolve`](Self::resolve), by a caller that knows what the transaction had stored: ends
-    /// those of the records in `ranges` that the range's owner still holds. So an old copy of the
-    /// news can do nothing to a later transaction.
     pub fn resolve_ranges(&mut self, ranges: &[PendingAck], outcome: TxnOutcome) -> Change {
         let limit = self.delivery_limit();
         let mut touched = Touched::default();

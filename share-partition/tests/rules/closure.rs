@@ -90,7 +90,7 @@ fn spans(last: i64) -> Vec<(i64, i64)> {
 
 /// Fetches, acknowledgements of every type, locks and sessions of two members.
 fn plain_events(last: i64) -> Vec<Event> {
-    let mut events = vec![Event::Tick, Event::Reload];
+    let mut events = vec![Event::Tick, Event::Reload, Event::Delete];
     for member in [0, 1] {
         events.push(Event::Leave(member));
         events.push(Event::Fetch {
@@ -117,7 +117,7 @@ fn plain_events(last: i64) -> Vec<Event> {
     events
 }
 
-/// Stages, their undoing, and ends of transactions.
+/// Stages, their undoing, ends of transactions, and news of them that come late and twice.
 fn transaction_events(last: i64, producers: i64, epochs: i16, events: &mut Vec<Event>) {
     for producer in 1..=producers {
         for epoch in 0..epochs {
@@ -138,16 +138,17 @@ fn transaction_events(last: i64, producers: i64, epochs: i16, events: &mut Vec<E
             }
         }
         for marker in 1..=epochs {
-            for (commit, queue_open) in [(true, false), (false, false), (false, true)] {
-                events.push(Event::End {
+            for commit in [true, false] {
+                events.push(Event::Marker {
                     producer,
                     marker,
                     commit,
-                    queue_open,
                 });
             }
         }
     }
+    events.push(Event::NewsDone);
+    events.extend([true, false].map(|queue_open| Event::News { queue_open }));
 }
 
 /// A plain group, with and without a dead letter queue: 2 members, 3 offsets in two log batches.
@@ -195,8 +196,31 @@ fn a_transaction_beside_plain_members() {
     assert!(explored.states > 1000);
 }
 
-/// Two producers under two epochs each, markers in any order and repeated. One record at a time, and
-/// no stage is undone: those are the business of the other worlds.
+/// One transaction beside plain acknowledgements in a group that acknowledges in transactions only:
+/// the limit gives nothing up.
+#[test]
+fn a_group_in_transactional_mode() {
+    for dead_letters in [false, true] {
+        let mut events = plain_events(1);
+        transaction_events(1, 1, 1, &mut events);
+        for (first, last) in spans(1) {
+            events.push(Event::Written { first, last });
+        }
+        events.extend([1, 2].map(Event::LogStart));
+        let transactional = Config {
+            transactional: true,
+            ..config(dead_letters)
+        };
+        let world = SmallWorld::new(transactional, &[(0, 1)], 1);
+        let title = format!("transactional mode, 2 members, dead letter queue {dead_letters}");
+        let explored = explore(&title, world, &events);
+        assert!(explored.states > 1000);
+    }
+}
+
+/// Two producers under two epochs each, markers in any order and repeated, news of them late and
+/// repeated. One record at a time, all of it accepted, and no stage is undone: those are the business
+/// of the other worlds.
 #[test]
 fn two_producers_and_two_epochs() {
     let mut events = vec![Event::Tick, Event::Reload];
@@ -212,8 +236,8 @@ fn two_producers_and_two_epochs() {
     events.retain(|event| match event {
         Event::Stage {
             first, last, kind, ..
-        } => first == last && matches!(*kind, ACCEPT | REJECT),
-        Event::End { queue_open, .. } => !queue_open,
+        } => first == last && *kind == ACCEPT,
+        Event::News { queue_open } => !queue_open,
         Event::Unstage(_) => false,
         _ => true,
     });

@@ -1,6 +1,6 @@
 //! Short words for tests.
 
-use ackord_machine::{MonoTime, StageVerdict, StagedRange, TxnOwner};
+use ackord_machine::{MonoTime, PendingAck, StageVerdict, StagedRange, TxnOwner};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 use ackord_share_partition::{
@@ -155,18 +155,32 @@ impl Bench {
     }
 
     pub(crate) fn commit(&mut self, producer_id: i64, marker_epoch: i16) -> Change {
-        self.partition
-            .resolve(producer_id, marker_epoch, true, TxnOutcome::Commit)
+        let held = pending_of(&self.partition, producer_id, marker_epoch);
+        self.partition.resolve_ranges(&held, TxnOutcome::Commit)
     }
 
     pub(crate) fn abort(&mut self, producer_id: i64, marker_epoch: i16) -> Change {
-        self.partition
-            .resolve(producer_id, marker_epoch, true, ABORT)
+        let held = pending_of(&self.partition, producer_id, marker_epoch);
+        self.partition.resolve_ranges(&held, ABORT)
     }
 
     pub(crate) fn show(&self) -> String {
         show(&self.partition)
     }
+}
+
+/// What a share coordinator tells a leader when a marker of the producer is in its log: all that it
+/// staged under older epochs.
+pub(crate) fn pending_of(
+    partition: &SharePartition,
+    producer_id: i64,
+    marker_epoch: i16,
+) -> Vec<PendingAck> {
+    let mut held: Vec<PendingAck> = partition.pending_acks(i64::MIN, i64::MAX).collect();
+    held.retain(|ack| {
+        ack.owner.producer_id == producer_id && ack.owner.producer_epoch < marker_epoch
+    });
+    held
 }
 
 pub(crate) fn show(partition: &SharePartition) -> String {

@@ -1,7 +1,7 @@
 //! The dead letter queue: what is given up waits for its copy (KIP-1191).
 
 use crate::common::{
-    ABORT, ACCEPT, Bench, GAP, REJECT, RELEASE, ack, at, batches, owner, show, staged,
+    ABORT, ACCEPT, Bench, GAP, REJECT, RELEASE, ack, at, batches, owner, pending_of, show, staged,
 };
 use ackord_machine::StageVerdict;
 use ackord_share_partition::{
@@ -115,7 +115,7 @@ fn a_committed_reject_waits_for_its_copy_as_its_stage_said() {
         });
         let mut loaded = SharePartition::load(config(), 0, &[], &held);
         for partition in [&mut bench.partition, &mut loaded] {
-            partition.resolve(7, 1, true, TxnOutcome::Commit);
+            partition.resolve_ranges(&held, TxnOutcome::Commit);
             assert_eq!(partition.archiving_count(), i64::from(dead_letters));
         }
     }
@@ -128,9 +128,9 @@ fn an_abort_at_the_limit_goes_to_the_queue_where_that_can_be_written() {
         bench.ack("m", &[ack(0, 0, &[RELEASE])]).unwrap();
         bench.acquire("m", 0, 0);
         bench.stage("m", owner(7, 0), &[staged(0, 0, ACCEPT)]);
-        let change = bench
-            .partition
-            .resolve(7, 1, true, TxnOutcome::Abort { queue_open });
+        let held = pending_of(&bench.partition, 7, 1);
+        let outcome = TxnOutcome::Abort { queue_open };
+        let change = bench.partition.resolve_ranges(&held, outcome);
         let expected = if queue_open {
             "0-0 ARCHIVING x2"
         } else {
@@ -141,9 +141,9 @@ fn an_abort_at_the_limit_goes_to_the_queue_where_that_can_be_written() {
     }
     let mut below = Bench::acquired(config(), "m", 0);
     below.stage("m", owner(7, 0), &[staged(0, 0, ACCEPT)]);
-    let change = below
-        .partition
-        .resolve(7, 1, true, TxnOutcome::Abort { queue_open: true });
+    let held = pending_of(&below.partition, 7, 1);
+    let outcome = TxnOutcome::Abort { queue_open: true };
+    let change = below.partition.resolve_ranges(&held, outcome);
     assert_eq!(batches(&change.batches), "0-0 AVAILABLE x1");
     assert_ne!(ABORT, TxnOutcome::Commit);
 }

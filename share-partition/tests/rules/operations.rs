@@ -38,10 +38,17 @@ pub(crate) enum Op {
         ranges: Vec<(i64, i64, i8, Option<i16>)>,
         fails: bool,
     },
+    /// A marker of the producer, and the news of it at once.
     Resolve {
         producer_id: i64,
         epoch: i16,
-        strict: bool,
+        /// The news name neighbours too, which are not theirs.
+        wide: bool,
+        outcome: TxnOutcome,
+    },
+    /// News of before arrive once more, late.
+    Late {
+        back: usize,
         outcome: TxnOutcome,
     },
     Sleep {
@@ -111,8 +118,9 @@ pub(crate) fn ops() -> impl Strategy<Value = Op> {
         6 => (prop::option::weighted(0.7, 0..3u8), owners(), staged, prop::bool::weighted(0.2))
             .prop_map(|(member, who, ranges, fails)| Op::Stage { member, who, ranges, fails }),
         3 => (1..3i64, 0..4i16, any::<bool>(), outcomes()).prop_map(
-            |(producer_id, epoch, strict, outcome)| Op::Resolve { producer_id, epoch, strict, outcome }
+            |(producer_id, epoch, wide, outcome)| Op::Resolve { producer_id, epoch, wide, outcome }
         ),
+        1 => (0..4usize, outcomes()).prop_map(|(back, outcome)| Op::Late { back, outcome }),
         3 => (0..80u64, any::<bool>()).prop_map(|(millis, expire)| Op::Sleep { millis, expire }),
         1 => (0..3u8).prop_map(|member| Op::Leave { member }),
         1 => (-2..9i64).prop_map(|offset| Op::LogStart { offset }),

@@ -4,7 +4,7 @@ mod check;
 
 use std::collections::BTreeMap;
 
-use ackord_machine::{MonoTime, StageVerdict, StagedRange, TxnOwner};
+use ackord_machine::{MonoTime, PendingAck, StageVerdict, StagedRange, TxnOwner};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 use ackord_share_partition::{
@@ -42,6 +42,8 @@ struct World {
     sut: SharePartition,
     model: Model,
     now: MonoTime,
+    /// News of ends so far.
+    told: Vec<Vec<PendingAck>>,
 }
 
 fn member(number: u8) -> Str {
@@ -62,6 +64,7 @@ impl World {
                 was_available: Vec::new(),
             },
             now: at(0),
+            told: Vec::new(),
         }
     }
 
@@ -106,10 +109,16 @@ impl World {
             Op::Resolve {
                 producer_id,
                 epoch,
-                strict,
+                wide,
                 outcome,
             } => {
-                self.resolve(*producer_id, *epoch, *strict, *outcome);
+                let news = self.news(*producer_id, *epoch, *wide);
+                self.resolve(&news, *outcome);
+                self.told.push(news);
+            }
+            Op::Late { back, outcome } => {
+                let news = self.told.iter().rev().nth(*back).cloned();
+                self.resolve(&news.unwrap_or_default(), *outcome);
             }
             Op::Sleep { millis, expire } => {
                 self.now = MonoTime::from_micros(self.now.as_micros() + millis * 1000);
@@ -460,17 +469,39 @@ impl World {
         }
     }
 
-    fn resolve(&mut self, producer_id: i64, marker: i16, strict: bool, outcome: TxnOutcome) {
-        let change = self.sut.resolve(producer_id, marker, strict, outcome);
+    /// What a share coordinator tells of the producer's transactions under epochs below `marker`.
+    fn news(&self, producer_id: i64, marker: i16, wide: bool) -> Vec<PendingAck> {
+        let more = i64::from(wide);
+        let of_it = |(offset, entry): (&i64, &Entry)| {
+            let (owner, acknowledge_type) = entry.txn?;
+            let ended = owner.producer_id == producer_id && owner.producer_epoch < marker;
+            ended.then_some(PendingAck {
+                first_offset: offset - more,
+                last_offset: offset + more,
+                acknowledge_type,
+                delivery_count: entry.count,
+                owner,
+                dead_letter: false,
+            })
+        };
+        self.model.entries.iter().filter_map(of_it).collect()
+    }
+
+    fn resolve(&mut self, news: &[PendingAck], outcome: TxnOutcome) {
+        let change = self.sut.resolve_ranges(news, outcome);
         let config = self.model.config.clone();
         let queue_open = outcome == TxnOutcome::Abort { queue_open: true };
         let commit = outcome == TxnOutcome::Commit;
-        let ended = self.model.matching(|entry| {
-            entry.txn.is_some_and(|(owner, _)| {
-                let epoch = owner.producer_epoch;
-                owner.producer_id == producer_id && (epoch < marker || (!strict && epoch == marker))
+        let ended = |offset: &i64, owner: TxnOwner| {
+            news.iter().any(|range| {
+                range.owner == owner && (range.first_offset..=range.last_offset).contains(offset)
             })
-        });
+        };
+        let entries = self.model.entries.iter();
+        let ended: Vec<i64> = entries
+            .filter(|(offset, entry)| entry.txn.is_some_and(|(owner, _)| ended(offset, owner)))
+            .map(|(offset, _)| *offset)
+            .collect();
         for offset in ended {
             let below = offset < self.model.log_start;
             let entry = self.model.entries.get_mut(&offset).expect("just found");

@@ -8,9 +8,11 @@ use ackord_share_partition::{
     TxnOutcome,
 };
 
-use crate::common::{REJECT, at, staged};
+use crate::common::{ACCEPT, GAP, at, staged};
 
 const TICK_MS: u64 = 100;
+/// Where the log has no record, as far as a leader knows.
+const HOLES: [Span; 1] = [Span::new(1, 1)];
 
 /// One thing that happens.
 #[derive(Clone, Copy, Debug)]
@@ -21,12 +23,8 @@ pub(crate) enum Event {
         last: i64,
         kind: i8,
     },
-    End {
-        producer: i64,
-        marker: i16,
-        commit: bool,
-        queue_open: bool,
-    },
+    /// The group is deleted and begun anew.
+    Delete,
     Fetch {
         member: usize,
         max: i32,
@@ -38,6 +36,18 @@ pub(crate) enum Event {
     },
     Leave(usize),
     LogStart(i64),
+    /// The share coordinator takes the marker of a producer: it stores the outcome and has news.
+    Marker {
+        producer: i64,
+        marker: i16,
+        commit: bool,
+    },
+    /// The news reach the leader, where they may have been before.
+    News {
+        queue_open: bool,
+    },
+    /// The share coordinator hears that its news have arrived, and no copy of them is left.
+    NewsDone,
     /// The leader forgets and reads what is stored.
     Reload,
     Stage {
@@ -78,6 +88,10 @@ pub(crate) struct SmallWorld {
     /// What a share coordinator has, by offset.
     stored: Vec<(RecordState, i16)>,
     stored_start: i64,
+    /// What it has as pending, by offset.
+    pending: Vec<Option<PendingAck>>,
+    /// Ends of which it tells the leader, by offset: what was pending, and whether it committed.
+    news: Vec<Option<(PendingAck, bool)>>,
     /// A stage may be undone, so the lock that it has stopped counts.
     unstages: bool,
     members: [Str; 2],
@@ -106,6 +120,8 @@ impl SmallWorld {
             stopped: vec![at(0); size],
             stored: vec![(RecordState::Available, 0); size],
             stored_start: 0,
+            pending: vec![None; size],
+            news: vec![None; size],
             unstages: true,
             members: ["m0".into(), "m1".into()],
         }
@@ -184,6 +200,13 @@ impl SmallWorld {
         for letter in self.partition.dead_letters() {
             key.extend([letter.span.first as u8, letter.cause as u8]);
         }
+        for news in &self.news {
+            let code = news.map_or(0, |(ack, commit)| {
+                let owner = ack.owner;
+                2 + owner.producer_id * 20 + i64::from(owner.producer_epoch) * 2 + i64::from(commit)
+            });
+            key.push(code as u8);
+        }
         for (offset, (state, count)) in self.stored.iter().enumerate() {
             if offset as i64 >= self.stored_start {
                 key.extend([state.id() as u8, *count as u8]);
@@ -219,18 +242,9 @@ impl SmallWorld {
                 Some(change) => change,
                 None => return true,
             },
-            Event::End {
-                producer,
-                marker,
-                commit,
-                queue_open,
-            } => {
-                let outcome = if commit {
-                    TxnOutcome::Commit
-                } else {
-                    TxnOutcome::Abort { queue_open }
-                };
-                self.partition.resolve(producer, marker, true, outcome)
+            Event::Delete => {
+                self.delete();
+                return false;
             }
             Event::Fetch {
                 member,
@@ -249,6 +263,22 @@ impl SmallWorld {
                 self.log_start = self.log_start.max(offset);
                 self.partition.archive_below(offset)
             }
+            Event::Marker {
+                producer,
+                marker,
+                commit,
+            } => {
+                self.mark(producer, marker, commit);
+                return false;
+            }
+            Event::News { queue_open } => {
+                self.tell(queue_open);
+                return false;
+            }
+            Event::NewsDone => {
+                self.forget_news();
+                return false;
+            }
             Event::Reload => {
                 self.reload();
                 return false;
@@ -265,7 +295,15 @@ impl SmallWorld {
                 self.partition.expire(self.now)
             }
             Event::Unstage(owner) => {
-                let held = self.pending(Some(owner));
+                if self.has_ended(owner) {
+                    return true;
+                }
+                let own = |ack: &PendingAck| ack.owner == owner;
+                let held: Vec<PendingAck> =
+                    self.pending.iter().flatten().copied().filter(own).collect();
+                for pending in &mut self.pending {
+                    pending.take_if(|ack| own(ack));
+                }
                 self.partition.unstage(self.now, owner, &held)
             }
             Event::Written { first, last } => {
@@ -284,7 +322,8 @@ impl SmallWorld {
             types: vec![kind],
         };
         let member = self.members[member].clone();
-        let answer = self.partition.acknowledge(self.now, &member, &[range]);
+        let partition = &mut self.partition;
+        let answer = partition.acknowledge_with_holes(self.now, &member, &[range], &HOLES);
         answer.ok()
     }
 
@@ -297,6 +336,10 @@ impl SmallWorld {
         last: i64,
         kind: i8,
     ) -> bool {
+        if self.has_ended(owner) {
+            // The transaction coordinator knows of no such transaction.
+            return true;
+        }
         let member = member.map(|member| self.members[member].clone());
         let deadlines = self.deadlines();
         let ranges = [staged(first, last, kind)];
@@ -305,11 +348,16 @@ impl SmallWorld {
             StageVerdict::Refused { .. } => true,
             StageVerdict::Repeated => false,
             StageVerdict::Staged(held) => {
-                let offsets = held
-                    .iter()
-                    .flat_map(|ack| ack.first_offset..=ack.last_offset);
-                for offset in offsets {
-                    self.stopped[offset as usize] = deadlines[offset as usize];
+                for ack in held {
+                    for offset in ack.first_offset..=ack.last_offset {
+                        let place = offset as usize;
+                        self.stopped[place] = deadlines[place];
+                        self.pending[place] = Some(PendingAck {
+                            first_offset: offset,
+                            last_offset: offset,
+                            ..ack
+                        });
+                    }
                 }
                 false
             }
@@ -356,27 +404,81 @@ impl SmallWorld {
     fn store(&mut self, change: &Change) {
         for batch in &change.batches {
             for offset in batch.first..=batch.last.min(self.size() - 1) {
-                self.stored[offset as usize] = (batch.state, batch.delivery_count);
+                self.merge(offset as usize, batch.state, batch.delivery_count);
             }
         }
         assert!(change.start_offset >= self.stored_start, "V3");
         self.stored_start = change.start_offset.min(self.size());
     }
 
-    fn pending(&self, of: Option<TxnOwner>) -> Vec<PendingAck> {
-        let pending = self.partition.ranges().filter_map(|range| {
-            let owner = range.owner.filter(|own| of.is_none_or(|of| of == *own))?;
-            let acknowledge_type = range.acknowledge_type?;
-            Some(PendingAck {
-                first_offset: range.first,
-                last_offset: range.last,
-                acknowledge_type,
-                delivery_count: range.delivery_count,
-                owner,
-                dead_letter: self.config.dead_letters && acknowledge_type == REJECT,
-            })
-        });
-        pending.collect()
+    /// A share coordinator merges: the higher count wins, then the later state.
+    fn merge(&mut self, offset: usize, state: RecordState, count: i16) {
+        let (old, old_count) = self.stored[offset];
+        if (count, state.id()) > (old_count, old.id()) {
+            self.stored[offset] = (state, count);
+        }
+    }
+
+    /// The transaction is over, and the share coordinator may still tell of it.
+    fn has_ended(&self, owner: TxnOwner) -> bool {
+        let mut news = self.news.iter().flatten();
+        news.any(|(ack, _)| ack.owner == owner)
+    }
+
+    fn mark(&mut self, producer: i64, marker: i16, commit: bool) {
+        for offset in 0..self.pending.len() {
+            let ends = |ack: &mut PendingAck| {
+                ack.owner.producer_id == producer && ack.owner.producer_epoch < marker
+            };
+            let Some(ack) = self.pending[offset].take_if(ends) else {
+                continue;
+            };
+            let state = match (commit, ack.acknowledge_type) {
+                (false, _) => RecordState::Available,
+                (true, ACCEPT) => RecordState::Acknowledged,
+                (true, _) if ack.dead_letter => RecordState::Archiving,
+                (true, _) => RecordState::Archived,
+            };
+            self.merge(offset, state, ack.delivery_count);
+            self.news[offset] = Some((ack, commit));
+        }
+    }
+
+    fn tell(&mut self, queue_open: bool) {
+        for (commit, outcome) in [
+            (true, TxnOutcome::Commit),
+            (false, TxnOutcome::Abort { queue_open }),
+        ] {
+            let news = self.news.iter().flatten();
+            let news: Vec<PendingAck> = news
+                .filter(|(_, own)| *own == commit)
+                .map(|(ack, _)| *ack)
+                .collect();
+            let change = self.partition.resolve_ranges(&news, outcome);
+            // The outcome is stored, but what the leader alone decides is not.
+            for batch in change.batches.iter().filter(|_| !commit) {
+                if batch.state == RecordState::Archiving {
+                    for offset in batch.first..=batch.last {
+                        self.merge(offset as usize, batch.state, batch.delivery_count);
+                    }
+                }
+            }
+        }
+    }
+
+    fn forget_news(&mut self) {
+        let seen = self.seen();
+        for (news, seen) in self.news.iter_mut().zip(seen) {
+            let holder = seen.and_then(|seen| seen.owner).map(|(owner, _)| owner);
+            news.take_if(|(ack, _)| holder != Some(ack.owner));
+        }
+    }
+
+    fn delete(&mut self) {
+        self.partition = SharePartition::new(self.config.clone(), self.log_start);
+        self.stored.fill((RecordState::Available, 0));
+        self.stored_start = self.log_start;
+        self.pending.fill(None);
     }
 
     /// What a leader loads from the share coordinator; staged ranges are in the coordinator's log.
@@ -393,7 +495,7 @@ impl SmallWorld {
             })
             .filter(|batch| (batch.state, batch.delivery_count) != (RecordState::Available, 0))
             .collect();
-        let pending = self.pending(None);
+        let pending: Vec<PendingAck> = self.pending.iter().flatten().copied().collect();
         SharePartition::load(self.config.clone(), self.stored_start, &batches, &pending)
     }
 
@@ -406,7 +508,7 @@ impl SmallWorld {
     fn check(&self, before: &SmallWorld, event: &Event) {
         let (old, new) = (before.seen(), self.seen());
         let start = self.partition.start_offset();
-        let reload = matches!(event, Event::Reload);
+        let reload = matches!(event, Event::Reload | Event::Delete);
         assert!(
             start >= before.partition.start_offset() || reload,
             "{event:?}: V3"
@@ -417,7 +519,13 @@ impl SmallWorld {
             let below = (offset as i64) < start;
             if let (Some(old), Some(new)) = (old, new) {
                 let end = old.state.is_terminal();
-                assert!(!end || old.state == new.state, "{event:?} {offset}: V2");
+                // Of a record below the start of the log the outcome is stored, and lives as archived.
+                let ended = reload && new.state.is_terminal();
+                let deleted = matches!(event, Event::Delete);
+                assert!(
+                    !end || ended || deleted || old.state == new.state,
+                    "{event:?} {offset}: V2, {old:?} to {new:?}"
+                );
                 // A count that was never stored may be lost with the leader.
                 assert!(new.count >= old.count || reload, "{event:?} {offset}: V5");
             }
@@ -440,9 +548,13 @@ impl SmallWorld {
                 .is_some_and(|old| old.state == RecordState::Acquired);
             let available = new.state == RecordState::Available;
             assert!(
-                !(back && available && new.count >= limit) || reload,
+                !(back && available && new.count >= limit) || reload || self.config.transactional,
                 "{event:?} {offset}: V5"
             );
+            self.check_holder(offset, new, event);
+            if self.config.transactional && back {
+                self.check_mode(offset, new, event);
+            }
         }
         let in_flight =
             held[RecordState::Acquired as usize] + held[RecordState::TxPending as usize];
@@ -457,6 +569,31 @@ impl SmallWorld {
         self.check_stored(&new, event);
     }
 
+    /// Leader and share coordinator agree on who holds a record, but for news that are under way.
+    fn check_holder(&self, offset: usize, seen: &Seen, event: &Event) {
+        let holder = seen.owner.map(|(owner, _)| owner);
+        let stored = self.pending[offset].map(|ack| ack.owner);
+        let ended = self.news[offset].map(|(ack, _)| ack.owner);
+        let agree = holder == stored || (stored.is_none() && holder == ended);
+        assert!(
+            agree,
+            "{event:?} {offset}: V9, {holder:?} holds, {stored:?} is stored"
+        );
+    }
+
+    /// In transactional mode no plain acknowledgement ends a record, but a known hole.
+    fn check_mode(&self, offset: usize, seen: &Seen, event: &Event) {
+        if let Event::Acknowledge { kind, .. } = *event {
+            let offset = offset as i64;
+            let may = kind == GAP && HOLES[0].first == offset || offset < self.log_start;
+            let ended = seen.state.is_terminal() || seen.state == RecordState::Archiving;
+            assert!(
+                !ended || may,
+                "{event:?} {offset}: ended outside of a transaction"
+            );
+        }
+    }
+
     /// What is loaded equals what lives, but for locks: those are in memory only (V8).
     fn check_stored(&self, live: &[Option<Seen>], event: &Event) {
         let mut copy = self.clone();
@@ -465,6 +602,14 @@ impl SmallWorld {
             let loaded = loaded.map(|seen| (seen.state, seen.count, seen.owner));
             let done = |own: Option<RecordState>| own.is_none_or(RecordState::is_terminal);
             match live {
+                // The outcome is stored, and its news are under way.
+                Some(live) if live.owner.is_some() && self.pending[offset].is_none() => {
+                    let commit = self.news[offset].is_some_and(|(_, commit)| commit);
+                    let state = loaded.map(|(state, ..)| state);
+                    let again = state == Some(RecordState::Available);
+                    let trimmed = (offset as i64) < self.log_start;
+                    assert!(again != commit || trimmed, "{event:?} {offset}: V9");
+                }
                 // Nothing is stored before the first outcome.
                 Some(live) if live.state == RecordState::Acquired => {
                     let state = loaded.map(|(state, ..)| state);
@@ -494,7 +639,7 @@ impl SmallWorld {
     fn check_repetition(&self, event: &Event) {
         if matches!(
             event,
-            Event::End { .. } | Event::Stage { .. } | Event::Written { .. }
+            Event::Marker { .. } | Event::News { .. } | Event::Stage { .. } | Event::Written { .. }
         ) {
             let mut twice = self.clone();
             let refused = twice.apply(event);

@@ -1,7 +1,8 @@
 //! Acknowledgement inside a transaction (KIP-1289).
 
 use crate::common::{
-    ABORT, ACCEPT, Bench, GAP, REJECT, RELEASE, RENEW, ack, at, batches, list, owner, show, staged,
+    ABORT, ACCEPT, Bench, GAP, REJECT, RELEASE, RENEW, ack, at, batches, list, owner, pending_of,
+    show, staged,
 };
 use ackord_machine::{PendingAck, StageVerdict, StagedRange};
 use ackord_proto::error_code::ErrorCode;
@@ -146,14 +147,27 @@ fn a_marker_ends_all_and_only_its_own() {
     ] {
         bench.stage("m", who, &[staged(offset, offset, ACCEPT)]);
     }
-    let strict = bench.partition.resolve(7, 2, true, ABORT);
-    assert_eq!(batches(&strict.batches), "0-1 AVAILABLE x1");
-    // H2: the marker once more does not reach what was staged under its own epoch.
-    assert!(bench.partition.resolve(7, 2, true, ABORT).is_empty());
-    let version_1 = bench.partition.resolve(7, 2, false, ABORT);
-    assert_eq!(batches(&version_1.batches), "2-2 AVAILABLE x1");
+    let news = pending_of(&bench.partition, 7, 2);
+    let change = bench.partition.resolve_ranges(&news, ABORT);
+    assert_eq!(batches(&change.batches), "0-1 AVAILABLE x1");
+    // H2: a copy does not reach what was staged later, not where it names those records either.
+    bench.acquire("m", 0, 5);
+    bench.stage("m", owner(7, 2), &[staged(0, 0, ACCEPT)]);
+    let wide = PendingAck {
+        last_offset: 5,
+        ..news[0]
+    };
+    for late in [news, vec![wide]] {
+        assert!(bench.partition.resolve_ranges(&late, ABORT).is_empty());
+    }
+    let next = pending_of(&bench.partition, 7, 3);
+    let change = bench.partition.resolve_ranges(&next, ABORT);
+    assert_eq!(
+        batches(&change.batches),
+        "0-0 AVAILABLE x2; 2-2 AVAILABLE x1"
+    );
     assert_eq!(bench.partition.pending_count(), 1);
-    assert!(bench.show().contains("4-5 ACQUIRED"));
+    assert!(bench.show().contains("4-5 ACQUIRED"), "{}", bench.show());
 }
 
 #[test]
@@ -396,7 +410,8 @@ fn below_the_log_start_both_outcomes_archive() {
             (true, 10)
         );
         let outcome = if commit { TxnOutcome::Commit } else { ABORT };
-        let change = bench.partition.resolve(7, 1, true, outcome);
+        let news = pending_of(&bench.partition, 7, 1);
+        let change = bench.partition.resolve_ranges(&news, outcome);
         let (above, start) = if commit {
             ("ACKNOWLEDGED", 10)
         } else {
@@ -452,7 +467,7 @@ fn a_loaded_pending_record_waits_for_its_transaction() {
         matches!(other, StageVerdict::Refused { code: STATE, .. }),
         "gap is not reject"
     );
-    let change = loaded.resolve(7, 1, true, ABORT);
+    let change = loaded.resolve_ranges(&stored, ABORT);
     assert_eq!(
         batches(&change.batches),
         "2-3 AVAILABLE x1; 4-4 AVAILABLE x4"

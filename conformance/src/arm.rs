@@ -98,6 +98,19 @@ pub fn limits(pairs: &Pairs) -> Result<Limits, String> {
     Ok(limits)
 }
 
+/// Configurations of the broker of a script before its own: without them a member would wait for the
+/// assignment that the one before it has begun an interval with.
+const UNLESS_IT_SAYS: [(&str, &str); 2] = [
+    ("group.consumer.assignment.interval.ms", "0"),
+    ("group.share.assignment.interval.ms", "0"),
+];
+
+/// All configurations of the broker of a script that has these of its own.
+pub fn broker_configs(own: &Pairs) -> Pairs {
+    let before = UNLESS_IT_SAYS.map(|(name, value)| (name.to_string(), value.to_string()));
+    before.into_iter().chain(own.iter().cloned()).collect()
+}
+
 /// Who carries out a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {

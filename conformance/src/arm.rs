@@ -4,6 +4,7 @@ use ackord_machine::Limits;
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
+use crate::core_arm::WALL_START_MS;
 use crate::script::{Keep, Needs, Pairs, Step, StorageStep};
 
 /// What came from the broker on one connection.
@@ -144,6 +145,12 @@ pub trait Arm {
     /// Appended to each name of a topic, group or transactional id.
     fn suffix(&self) -> String {
         String::new()
+    }
+
+    /// The wall clock at the start of the script, in milliseconds since the Unix epoch: what is
+    /// produced is as old as that, and a broker with a clock of its own deletes what is too old.
+    fn wall_start_ms(&self) -> i64 {
+        WALL_START_MS
     }
 
     /// How long a fetch that must bring something may wait, in milliseconds.

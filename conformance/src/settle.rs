@@ -9,6 +9,7 @@ use ackord_proto::messages::FindCoordinatorRequest;
 use ackord_proto::str::Str;
 
 use crate::answers::Codes;
+use crate::consumer_groups::ConsumerVerb;
 use crate::script::{Expected, Fact, GroupAdmin, Verb};
 use crate::steps::{ADMIN, Session};
 
@@ -45,7 +46,11 @@ impl Session<'_> {
         verb: &Verb,
         expected: &Expected,
     ) -> Result<(), String> {
-        let reads = matches!(verb, Verb::GroupAdmin(verb) if !verb.changes());
+        let reads = match verb {
+            Verb::Consumer(verb) => matches!(verb, ConsumerVerb::FetchOffsets { .. }),
+            Verb::GroupAdmin(verb) => !verb.changes(),
+            _ => false,
+        };
         let (mut verb, mut expected) = (verb.clone(), expected.clone());
         for round in 0.. {
             let (mut request, version) = self.clients.request(client, &verb)?;

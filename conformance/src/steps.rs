@@ -48,7 +48,7 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(arm: &'a mut dyn Arm) -> Self {
-        let clients = Clients::new(arm.suffix());
+        let clients = Clients::new(arm.suffix(), arm.wall_start_ms());
         Session {
             arm,
             clients,

@@ -17,7 +17,7 @@ use crate::steps::{ADMIN, Session};
 const ANSWERS_IN_VAIN: usize = 3;
 /// Pauses until what is not so is taken for wrong.
 const ROUNDS: usize = 200;
-/// Pauses until the end of a connection is known.
+/// Pauses until the end of a connection, or a new topic, is known.
 const ROUNDS_TO_NOTICE: usize = 6;
 /// The version of FindCoordinator that knows share partitions.
 const WITH_SHARES: i16 = 6;
@@ -100,7 +100,7 @@ impl Session<'_> {
         succeeded && matches!(expected, Expected::Acquired(_))
     }
 
-    /// A broker hears of the end of a connection a little later.
+    /// A broker hears of the end of a connection a little later, and its coordinators of a new topic.
     pub(crate) fn let_it_be_noticed(&mut self) {
         for _ in 0..ROUNDS_TO_NOTICE {
             self.may_settle(0);

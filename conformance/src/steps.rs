@@ -319,6 +319,7 @@ impl<'a> Session<'a> {
             return Err(format!("the topic is not created: {}", topic.error_code));
         }
         self.clients.learn_topic(name, topic.topic_id);
+        self.let_it_be_noticed();
         Ok(())
     }
 

@@ -55,20 +55,5 @@ for _ in $(seq 300); do
     sleep 0.2
 done
 
-run() { # PATH...
-    "$ROOT/target/release/ackord-conformance" scripts --against "127.0.0.1:$port" "$@" |
-        tee "$WORK/out" || true
-}
-
-failed() {
-    sed -n 's/^FAILED \(\/.*\.txt\): line .*/\1/p' "$WORK/out"
-}
-
-run "$ROOT/conformance/scripts"
-# In some runs a new share group of Kafka never gets a record. What says too much of Kafka fails
-# each time.
-for _ in 1 2; do
-    mapfile -t again < <(failed)
-    [ "${#again[@]}" = 0 ] || run "${again[@]}"
-done
-grep -q ' passed, 0 failed' "$WORK/out"
+"$ROOT/target/release/ackord-conformance" scripts --against "127.0.0.1:$port" \
+    "$ROOT/conformance/scripts"

@@ -4,6 +4,7 @@ use ackord_machine::Limits;
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
+use crate::core_arm::WALL_START_MS;
 use crate::script::{Keep, Needs, Pairs, Step, StorageStep};
 
 /// What came from the broker on one connection.
@@ -98,6 +99,19 @@ pub fn limits(pairs: &Pairs) -> Result<Limits, String> {
     Ok(limits)
 }
 
+/// Configurations of the broker of a script before its own: without them a member would wait for the
+/// assignment that the one before it has begun an interval with.
+const UNLESS_IT_SAYS: [(&str, &str); 2] = [
+    ("group.consumer.assignment.interval.ms", "0"),
+    ("group.share.assignment.interval.ms", "0"),
+];
+
+/// All configurations of the broker of a script that has these of its own.
+pub fn broker_configs(own: &Pairs) -> Pairs {
+    let before = UNLESS_IT_SAYS.map(|(name, value)| (name.to_string(), value.to_string()));
+    before.into_iter().chain(own.iter().cloned()).collect()
+}
+
 /// Who carries out a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
@@ -131,6 +145,12 @@ pub trait Arm {
     /// Appended to each name of a topic, group or transactional id.
     fn suffix(&self) -> String {
         String::new()
+    }
+
+    /// The wall clock at the start of the script, in milliseconds since the Unix epoch: what is
+    /// produced is as old as that, and a broker with a clock of its own deletes what is too old.
+    fn wall_start_ms(&self) -> i64 {
+        WALL_START_MS
     }
 
     /// How long a fetch that must bring something may wait, in milliseconds.

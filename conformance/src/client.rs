@@ -136,12 +136,15 @@ pub(crate) struct Clients {
     /// Names of topics that never existed, by the id that was made up for them.
     ghosts: RefCell<BTreeMap<Uuid, String>>,
     pub(crate) suffix: String,
+    /// What the times of records are counted from.
+    pub(crate) wall_start_ms: i64,
 }
 
 impl Clients {
-    pub(crate) fn new(suffix: String) -> Self {
+    pub(crate) fn new(suffix: String, wall_start_ms: i64) -> Self {
         Clients {
             suffix,
+            wall_start_ms,
             ..Default::default()
         }
     }

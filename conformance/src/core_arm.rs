@@ -281,6 +281,7 @@ impl Arm for CoreArm {
     }
 
     fn start(&mut self, configs: &Pairs, limits: &Pairs) -> Result<(), String> {
+        let configs = arm::broker_configs(configs);
         let pairs = configs
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()));

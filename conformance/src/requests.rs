@@ -18,7 +18,6 @@ use ackord_proto::records::BatchBuilder;
 use ackord_proto::uuid::Uuid;
 
 use crate::client::{Clients, Identified};
-use crate::core_arm::WALL_START_MS;
 use crate::script::{AckSpans, RecordOptions, StageOptions, TopicPartition, Verb};
 use crate::share_requests::as_draft;
 
@@ -277,7 +276,7 @@ impl Clients {
             let key = options.key.as_deref().map(str::as_bytes);
             let tombstone = key.is_some() && value == "null";
             let value = (!tombstone).then_some(value.as_bytes());
-            batch.push(WALL_START_MS + options.time_ms, key, value);
+            batch.push(self.wall_start_ms + options.time_ms, key, value);
         }
         let data = PartitionProduceData {
             index: partition.partition,

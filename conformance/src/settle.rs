@@ -9,6 +9,7 @@ use ackord_proto::messages::FindCoordinatorRequest;
 use ackord_proto::str::Str;
 
 use crate::answers::Codes;
+use crate::consumer_groups::ConsumerVerb;
 use crate::script::{Expected, Fact, GroupAdmin, Verb};
 use crate::steps::{ADMIN, Session};
 
@@ -16,7 +17,7 @@ use crate::steps::{ADMIN, Session};
 const ANSWERS_IN_VAIN: usize = 3;
 /// Pauses until what is not so is taken for wrong.
 const ROUNDS: usize = 200;
-/// Pauses until the end of a connection is known.
+/// Pauses until the end of a connection, or a new topic, is known.
 const ROUNDS_TO_NOTICE: usize = 6;
 /// The version of FindCoordinator that knows share partitions.
 const WITH_SHARES: i16 = 6;
@@ -45,7 +46,11 @@ impl Session<'_> {
         verb: &Verb,
         expected: &Expected,
     ) -> Result<(), String> {
-        let reads = matches!(verb, Verb::GroupAdmin(verb) if !verb.changes());
+        let reads = match verb {
+            Verb::Consumer(verb) => matches!(verb, ConsumerVerb::FetchOffsets { .. }),
+            Verb::GroupAdmin(verb) => !verb.changes(),
+            _ => false,
+        };
         let (mut verb, mut expected) = (verb.clone(), expected.clone());
         for round in 0.. {
             let (mut request, version) = self.clients.request(client, &verb)?;
@@ -95,7 +100,7 @@ impl Session<'_> {
         succeeded && matches!(expected, Expected::Acquired(_))
     }
 
-    /// A broker hears of the end of a connection a little later.
+    /// A broker hears of the end of a connection a little later, and its coordinators of a new topic.
     pub(crate) fn let_it_be_noticed(&mut self) {
         for _ in 0..ROUNDS_TO_NOTICE {
             self.may_settle(0);

@@ -48,7 +48,7 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(arm: &'a mut dyn Arm) -> Self {
-        let clients = Clients::new(arm.suffix());
+        let clients = Clients::new(arm.suffix(), arm.wall_start_ms());
         Session {
             arm,
             clients,
@@ -319,6 +319,7 @@ impl<'a> Session<'a> {
             return Err(format!("the topic is not created: {}", topic.error_code));
         }
         self.clients.learn_topic(name, topic.topic_id);
+        self.let_it_be_noticed();
         Ok(())
     }
 

@@ -24,6 +24,7 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 pub struct TcpArm {
     address: String,
     suffix: String,
+    wall_start_ms: i64,
     conns: BTreeMap<String, FrameStream>,
     frames: FrameText,
     log: Vec<String>,
@@ -67,6 +68,7 @@ impl TcpArm {
         TcpArm {
             address: address.to_string(),
             suffix: format!("-{:x}-{run}", since.as_micros()),
+            wall_start_ms: i64::try_from(since.as_millis()).unwrap_or_default(),
             conns: BTreeMap::new(),
             frames: FrameText::default(),
             log: Vec::new(),
@@ -115,6 +117,10 @@ impl Arm for TcpArm {
 
     fn suffix(&self) -> String {
         self.suffix.clone()
+    }
+
+    fn wall_start_ms(&self) -> i64 {
+        self.wall_start_ms
     }
 
     fn patience_ms(&self) -> i32 {

@@ -263,6 +263,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod adapter;
+mod assignment_interval;
 pub mod broker;
 pub mod consumer_group;
 pub mod contract;

@@ -389,7 +389,7 @@ impl Broker {
         run(group, self.now, &self.metadata, &mut out);
         let departed = group.take_departed();
         if let Some(log) = log {
-            out.append_first(log, group.unstored(self.now));
+            out.append_first(log, group.unstored());
         }
         let gate = later(gate, self.gc_gate(partition));
         self.carry_out(out, gate, Broker::group_reply);

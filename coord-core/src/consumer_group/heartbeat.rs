@@ -1,12 +1,11 @@
 //! Heartbeat (key 12).
 
-use ackord_machine::Now;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::HeartbeatRequest;
 use ackord_proto::str::Str;
 
 use super::classic_group::{ClassicGroup, GroupState};
-use super::coordinator::{ClassicReply, GroupCoordinator};
+use super::coordinator::{ClassicReply, GroupCoordinator, GroupCtx};
 use super::validate::Caller;
 use crate::outbox::Outbox;
 
@@ -15,17 +14,17 @@ impl GroupCoordinator {
     /// FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS: join again.
     pub fn heartbeat(
         &mut self,
-        now: Now,
+        ctx: &GroupCtx<'_>,
         request: &HeartbeatRequest,
         out: &mut Outbox<ClassicReply>,
     ) -> ErrorCode {
         if self.consumer_group(&request.group_id).is_some() {
-            return self.heartbeat_consumer_group(now, request);
+            return self.heartbeat_consumer_group(ctx.now, request, ctx.cluster);
         }
         match self.check_heartbeat(request) {
             Err(code) => code,
             Ok(code) => {
-                self.turn(now, &request.group_id, out, |turn| {
+                self.turn(ctx.now, &request.group_id, out, |turn| {
                     turn.extend_session(&request.member_id);
                 });
                 code

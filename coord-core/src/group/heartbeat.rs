@@ -35,8 +35,8 @@ impl ShareGroup {
     /// A heartbeat.
     ///
     /// The answer to a member that joins or changes its subscription waits until the share
-    /// partitions of its topics have a state, so that it brings the partitions at once. It waits
-    /// at most three seconds.
+    /// partitions of its topics have a state and the next assignment is made, so that it brings the
+    /// partitions at once. It waits at most three seconds.
     pub fn heartbeat(
         &mut self,
         now: Now,
@@ -123,11 +123,11 @@ impl ShareGroup {
         // One parked heartbeat a member: a client repeats only what it has given up.
         self.answer_parked(now, id, out);
         self.park(now, id, Parked { ticket, received });
-        let lacks_states = self
+        let is_to_wait = self
             .members
             .get(id)
-            .is_some_and(|member| self.lacks_states(member));
-        if !(may_wait && lacks_states) {
+            .is_some_and(|member| self.is_to_wait(member));
+        if !(may_wait && is_to_wait) {
             self.answer_parked(now, id, out);
         }
     }
@@ -158,6 +158,10 @@ impl ShareGroup {
             return;
         };
         self.bump(before);
+        if self.members.is_empty() {
+            // Whoever comes next does not wait.
+            self.assigned_at = 0;
+        }
         self.timers.cancel(&Timer::Session(member_id.clone()));
         self.timers.cancel(&Timer::Answer(member_id.clone()));
         if let Some(parked) = member.parked {

@@ -43,7 +43,7 @@ pub struct MemberView<'a> {
     pub assignment: &'a Assigned,
 }
 
-/// A heartbeat whose answer waits for share states.
+/// A heartbeat whose answer waits for share states or an assignment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parked {
     pub(super) ticket: Ticket,

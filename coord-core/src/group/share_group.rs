@@ -13,11 +13,14 @@ use super::assignor::{Claim, assign};
 use super::initialise::{Asker, ShareStates};
 use super::member::{Assigned, Member, MemberView};
 use super::stored::StoredGroup;
+use crate::assignment_interval::wait_ms;
 use crate::outbox::Outbox;
 
 /// Settings of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupConfig {
+    /// Least time between two assignments (`share.assignment.interval.ms`).
+    pub assignment_interval_ms: i32,
     /// Time without a heartbeat after which a member is removed (`share.session.timeout.ms`).
     pub session_timeout_ms: i32,
     /// Time between heartbeats that members are told to keep (`share.heartbeat.interval.ms`).
@@ -31,6 +34,7 @@ pub struct GroupConfig {
 impl Default for GroupConfig {
     fn default() -> Self {
         GroupConfig {
+            assignment_interval_ms: 1000,
             session_timeout_ms: 45_000,
             heartbeat_interval_ms: 5000,
             max_size: 200,
@@ -68,7 +72,8 @@ pub enum GroupReply {
 ///
 /// The group epoch grows with every change of members, subscriptions, subscribed topics or
 /// assignment; the assignment always is the one of the group epoch. A member learns both with its
-/// next heartbeat.
+/// next heartbeat. Whatever comes within `share.assignment.interval.ms` of an assignment is assigned
+/// together at its end.
 #[derive(Clone, Debug)]
 pub struct ShareGroup {
     pub(super) id: Str,
@@ -79,6 +84,10 @@ pub struct ShareGroup {
     pub(super) topics: BTreeMap<Str, TopicInfo>,
     pub(super) topics_version: Option<u64>,
     pub(super) states: ShareStates,
+    /// Wall clock of the last assignment, in milliseconds; 0 where there was none.
+    pub(super) assigned_at: i64,
+    /// Something has changed since, and the interval is not over.
+    pub(super) assignment_waits: bool,
     pub(super) timers: Timers<Timer>,
     pub(super) departed: Vec<Str>,
     /// What the log has.
@@ -92,6 +101,8 @@ pub struct ShareGroup {
 pub(super) enum Timer {
     /// A parked heartbeat is answered with what there is.
     Answer(Str),
+    /// The next assignment may be computed.
+    Assign,
     /// Share states are asked for again.
     Initialise,
     /// A member is removed.
@@ -109,6 +120,8 @@ impl ShareGroup {
             topics: BTreeMap::new(),
             topics_version: None,
             states: ShareStates::default(),
+            assigned_at: 0,
+            assignment_waits: false,
             timers: Timers::new(),
             departed: Vec::new(),
             stored: StoredGroup::default(),
@@ -227,6 +240,7 @@ impl ShareGroup {
         let (at, timer) = self.timers.next()?;
         let reason = match timer {
             Timer::Answer(_) | Timer::Initialise => DeadlineReason::Retry,
+            Timer::Assign => DeadlineReason::Rebalance,
             Timer::Session(_) => DeadlineReason::MemberSession,
         };
         Some(Deadline { at, reason })
@@ -294,11 +308,25 @@ impl ShareGroup {
             out.send(envelope);
         }
         self.timers.set(Timer::Initialise, self.states.retry_at());
-        self.assign(before);
+        self.assign_in_time(now, before);
         self.answer_complete(now, out);
     }
 
-    fn assign(&mut self, before: i32) {
+    fn assign_in_time(&mut self, now: Now, before: i32) {
+        let interval_ms = self.config.assignment_interval_ms;
+        let wait_ms = wait_ms(self.assigned_at, interval_ms, now.wall);
+        self.assignment_waits = wait_ms > 0;
+        let at = now.mono.plus_millis(wait_ms);
+        self.timers
+            .set(Timer::Assign, self.assignment_waits.then_some(at));
+        // One that changes nothing, or is made of the part that has a state yet, begins no interval.
+        if !self.assignment_waits && self.assign(before) && self.states.retry_at().is_none() {
+            self.assigned_at = now.wall.as_millis();
+        }
+    }
+
+    /// Returns whether a member gets another assignment.
+    fn assign(&mut self, before: i32) -> bool {
         let claims = self.members.iter().map(|(id, member)| {
             let topics = self.subscribed_topics(member).collect();
             (
@@ -323,6 +351,7 @@ impl ShareGroup {
         if changed {
             self.bump(before);
         }
+        changed
     }
 
     fn subscribed_topics(&self, member: &Member) -> impl Iterator<Item = Uuid> {
@@ -332,10 +361,13 @@ impl ShareGroup {
             .filter_map(|name| Some(self.topics.get(name)?.id))
     }
 
-    /// Whether a partition to which the member subscribes has no state yet.
-    pub(super) fn lacks_states(&self, member: &Member) -> bool {
-        self.subscribed_topics(member)
-            .any(|topic| self.states.lacks(topic))
+    /// Whether a partition to which the member subscribes has no state yet, or the next assignment
+    /// is still to come.
+    pub(super) fn is_to_wait(&self, member: &Member) -> bool {
+        self.assignment_waits
+            || self
+                .subscribed_topics(member)
+                .any(|topic| self.states.lacks(topic))
     }
 
     fn answer_complete(&mut self, now: Now, out: &mut Outbox<GroupReply>) {
@@ -344,7 +376,7 @@ impl ShareGroup {
             .iter()
             .filter(|(_, member)| member.parked.is_some());
         let complete: Vec<Str> = parked
-            .filter(|(_, member)| !self.lacks_states(member))
+            .filter(|(_, member)| !self.is_to_wait(member))
             .map(|(member_id, _)| member_id.clone())
             .collect();
         for member_id in complete {

@@ -34,6 +34,10 @@ impl ShareGroup {
             epoch,
             members: members.collect(),
             states: ShareStates::restored(stored.states.as_ref(), epoch),
+            assigned_at: stored
+                .assignment
+                .as_ref()
+                .map_or(0, |assignment| assignment.assignment_timestamp),
             stored,
             timers: Timers::new(),
             ..ShareGroup::new(id, config)
@@ -70,11 +74,11 @@ impl ShareGroup {
     }
 
     /// What is not in the log yet, as records; from now on it counts as stored.
-    pub fn unstored(&mut self, now: Now) -> Vec<StateRecord> {
+    pub fn unstored(&mut self) -> Vec<StateRecord> {
         if !core::mem::take(&mut self.changed) {
             return Vec::new();
         }
-        let records = self.stored.changes(&self.id, &self.to_store(now));
+        let records = self.stored.changes(&self.id, &self.to_store());
         for record in &records {
             let decoded = ConsumerOffsetsRecord::decode(&record.key, record.value.as_ref());
             debug_assert!(decoded.is_ok(), "own records decode");
@@ -90,7 +94,7 @@ impl ShareGroup {
         StoredGroup::default().changes(&self.id, &self.stored)
     }
 
-    fn to_store(&self, now: Now) -> StoredGroup {
+    fn to_store(&self) -> StoredGroup {
         let mut wanted = StoredGroup {
             states: self.states.to_store(),
             ..StoredGroup::default()
@@ -103,17 +107,11 @@ impl ShareGroup {
             metadata_hash: hash(&self.topics),
             ..ShareGroupMetadataValue::default()
         });
-        let stored = self.stored.assignment.as_ref();
-        let kept = stored.filter(|stored| stored.assignment_epoch == self.epoch);
-        wanted.assignment =
-            Some(
-                kept.cloned()
-                    .unwrap_or_else(|| ShareGroupTargetAssignmentMetadataValue {
-                        assignment_epoch: self.epoch,
-                        assignment_timestamp: now.wall.as_millis(),
-                        ..ShareGroupTargetAssignmentMetadataValue::default()
-                    }),
-            );
+        wanted.assignment = Some(ShareGroupTargetAssignmentMetadataValue {
+            assignment_epoch: self.epoch,
+            assignment_timestamp: self.assigned_at,
+            ..ShareGroupTargetAssignmentMetadataValue::default()
+        });
         for (member_id, member) in &self.members {
             let metadata = ShareGroupMemberMetadataValue {
                 rack_id: member.rack_id.clone(),

@@ -113,8 +113,7 @@ impl Bench {
     }
 
     pub(super) fn collect(&mut self) {
-        let now = self.now();
-        self.log.extend(self.group.unstored(now));
+        self.log.extend(self.group.unstored());
         self.check_log();
         for output in self.out.take() {
             match output {

@@ -54,6 +54,7 @@ pub fn consumer_group_config(
             .unwrap_or_default()
     };
     ConsumerGroupConfig {
+        assignment_interval_ms: int("consumer.assignment.interval.ms"),
         assignors: consumer_assignors(broker),
         heartbeat_interval_ms: int("consumer.heartbeat.interval.ms"),
         max_size: broker.size("group.consumer.max.size"),

@@ -131,7 +131,7 @@ const DOCUMENTATION: &[(&str, &str)] = &[
     ),
     (
         "share.assignment.interval.ms",
-        "Least time between two assignments of a share group, in milliseconds. This broker assigns at once.",
+        "Least time between two assignments of a share group, in milliseconds.",
     ),
     (
         "share.auto.offset.reset",

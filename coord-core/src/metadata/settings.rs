@@ -22,6 +22,8 @@ pub struct GroupBounds {
 /// The settings of one share group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShareGroupSettings {
+    /// `share.assignment.interval.ms`.
+    pub assignment_interval_ms: i32,
     /// `errors.deadletterqueue.copy.record.enable`: dead letters have key and value.
     pub dead_letter_copy: bool,
     /// `errors.deadletterqueue.topic.name` is set.
@@ -57,6 +59,7 @@ impl ShareGroupSettings {
         };
         let text = |name: &str| value_of(broker, group, name);
         ShareGroupSettings {
+            assignment_interval_ms: int("share.assignment.interval.ms"),
             dead_letter_copy: text("errors.deadletterqueue.copy.record.enable") == "true",
             dead_letters: !text("errors.deadletterqueue.topic.name").is_empty(),
             delivery_count_limit: i16::try_from(int("share.delivery.count.limit"))
@@ -78,6 +81,7 @@ impl ShareGroupSettings {
     /// For the membership machine.
     pub fn group_config(&self) -> GroupConfig {
         GroupConfig {
+            assignment_interval_ms: self.assignment_interval_ms,
             session_timeout_ms: self.session_timeout_ms,
             heartbeat_interval_ms: self.heartbeat_interval_ms,
             max_size: self.max_size,

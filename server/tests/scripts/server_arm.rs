@@ -255,7 +255,7 @@ impl Arm for ServerArm {
     }
 
     fn start(&mut self, configs: &Pairs, limits: &Pairs) -> Result<(), String> {
-        self.configs.clone_from(configs);
+        self.configs = arm::broker_configs(configs);
         self.limits = arm::limits(limits)?;
         self.boot()
     }

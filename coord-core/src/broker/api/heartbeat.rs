@@ -9,10 +9,8 @@ impl Broker {
     pub(super) fn heartbeat(&mut self, slot: u64, request: HeartbeatRequest) {
         let answered = self.coordinator_of_group(&request.group_id);
         let answered = answered.map(|partition| {
-            self.with_gc(partition, |gc, ctx, out| {
-                gc.heartbeat(ctx.now, &request, out)
-            })
-            .unwrap_or(ErrorCode::UNKNOWN_MEMBER_ID)
+            self.with_gc(partition, |gc, ctx, out| gc.heartbeat(ctx, &request, out))
+                .unwrap_or(ErrorCode::UNKNOWN_MEMBER_ID)
         });
         let response = HeartbeatResponse {
             error_code: answered.unwrap_or_else(|code| code),

@@ -25,7 +25,7 @@ fn heartbeat(
 
 #[test]
 fn members_go_on_after_a_restart_and_others_join() {
-    let mut test = TestBroker::new(&[]);
+    let mut test = TestBroker::new(&[("group.share.assignment.interval.ms", "0")]);
     test.create_topic("orders", 2);
     let first = heartbeat(&mut test, "m1", 0, Some("orders"));
     assert!(first.assignment.is_some());

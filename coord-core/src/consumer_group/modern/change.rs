@@ -16,7 +16,7 @@ use super::group::{ConsumerGroup, FIRST_EPOCH};
 use super::member::Current;
 use super::records::{ConsumerRecord, ResolvedPattern, encode};
 use super::regex::TopicPattern;
-use super::{Assigned, ClusterView};
+use super::{Assigned, ClusterView, ConsumerGroupConfig};
 use crate::consumer_group::coordinator::{ClassicReply, GroupCoordinator};
 use crate::fnv::fnv1a;
 use crate::outbox::{Outbox, StateRecord};
@@ -164,25 +164,29 @@ impl Change<'_> {
         }
     }
 
-    /// Makes the target assignment for the group epoch where it is that of an older one.
-    pub(super) fn assign(&mut self, cluster: &dyn ClusterView, default: Assignor) {
-        if self.group.target_epoch >= self.group.epoch {
+    /// Makes the target assignment for the group epoch where it is that of an older one and the
+    /// interval since then is over; else members move to the older one.
+    pub(super) fn assign(&mut self, cluster: &dyn ClusterView, config: &ConsumerGroupConfig) {
+        let interval_ms = config.assignment_interval_ms;
+        if !self.group.is_assignment_due(interval_ms, self.now.wall) {
             return;
         }
-        let targets = self.targets(cluster, default);
+        let default = config.assignors.first().copied();
+        let targets = self.targets(cluster, default.unwrap_or(Assignor::Uniform));
         for (id, target) in targets {
             if self.group.target.get(&id) != Some(&target) {
                 self.put(ConsumerRecord::Target(id, Some(target)));
             }
         }
-        self.target_is_made();
+        self.target_is_made(self.now.wall.as_millis());
     }
 
-    /// Says that the target assignment is that of the group epoch. Without members it always is.
-    pub(super) fn target_is_made(&mut self) {
+    /// Says that the target assignment is that of the group epoch, and when it was computed. Without
+    /// members it always is, and was never computed.
+    pub(super) fn target_is_made(&mut self, assignment_timestamp: i64) {
         let value = ConsumerGroupTargetAssignmentMetadataValue {
             assignment_epoch: self.group.epoch,
-            assignment_timestamp: self.now.wall.as_millis(),
+            assignment_timestamp,
             ..Default::default()
         };
         self.put(ConsumerRecord::TargetEpoch(Some(value)));
@@ -214,8 +218,16 @@ impl Change<'_> {
     }
 
     /// Moves a member on. Says where it is then, where that is another place.
-    pub(super) fn reconcile(&mut self, id: &Str, owned: Option<&Assigned>) -> Option<&Current> {
-        let next = self.group.next_current(id, owned)?;
+    pub(super) fn reconcile(
+        &mut self,
+        id: &Str,
+        owned: Option<&Assigned>,
+        cluster: &dyn ClusterView,
+    ) -> Option<&Current> {
+        let member = self.group.members.get(id)?;
+        let topics = self.group.topics_of(member).into_iter();
+        let topics = topics.filter_map(|name| Some(cluster.topic(name)?.id));
+        let next = self.group.next_current(id, owned, &topics.collect())?;
         self.put(ConsumerRecord::Current(id.clone(), Some(next)));
         self.group.members.get(id).map(|member| &member.current)
     }

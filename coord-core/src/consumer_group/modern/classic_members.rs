@@ -20,7 +20,7 @@ use super::change::{Change, Subscriptions};
 use super::member::{ConsumerMember, MemberState};
 use super::migration::{classic_assignment, with_ids};
 use super::records::ConsumerRecord;
-use super::{Assignor, ClusterView, ConsumerGroup};
+use super::{ClusterView, ConsumerGroup};
 use crate::consumer_group::coordinator::{ClassicReply, Client, GroupCoordinator, GroupCtx, Timer};
 use crate::consumer_group::subscription::{self, CONSUMER, Subscription};
 use crate::outbox::Outbox;
@@ -62,9 +62,8 @@ impl GroupCoordinator {
             }
             let subscriptions = change.hear_join(&member, version, request, client, &said);
             change.refresh(cluster, subscriptions);
-            let default = config.assignors.first().copied();
-            change.assign(cluster, default.unwrap_or(Assignor::Uniform));
-            change.reconcile(&member, Some(&owned));
+            change.assign(cluster, &config);
+            change.reconcile(&member, Some(&owned), cluster);
             change.current_of(&member).epoch
         });
         self.arm_session(ctx.now, id, &member, request.session_timeout_ms);
@@ -126,7 +125,9 @@ impl GroupCoordinator {
         request: &SyncGroupRequest,
         cluster: &dyn ClusterView,
     ) -> SyncGroupResponse {
-        let synced = self.check_classic_sync(request).map(|(member, epoch)| {
+        let config = cluster.consumer_group(&request.group_id);
+        let synced = self.check_classic_sync(request).map(|(member, group)| {
+            let epoch = group.reachable_epoch(config.assignment_interval_ms, now.wall);
             let behind = epoch > member.current.epoch;
             let rejoins = behind && member.current.state != MemberState::UnrevokedPartitions;
             match rejoins {
@@ -164,7 +165,7 @@ impl GroupCoordinator {
     fn check_classic_sync(
         &self,
         request: &SyncGroupRequest,
-    ) -> Result<(&ConsumerMember, i32), ErrorCode> {
+    ) -> Result<(&ConsumerMember, &ConsumerGroup), ErrorCode> {
         let group = self.consumer_group(&request.group_id);
         let group = group.ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
         let instance = request.group_instance_id.as_ref();
@@ -179,16 +180,18 @@ impl GroupCoordinator {
         let other_kind = kind.is_some_and(|kind| kind != CONSUMER);
         match other_kind || name.is_some_and(|name| own.is_none_or(|own| own.name != *name)) {
             true => Err(ErrorCode::INCONSISTENT_GROUP_PROTOCOL),
-            false => Ok((member, group.epoch)),
+            false => Ok((member, group)),
         }
     }
 
     /// Heartbeat to a consumer group: REBALANCE_IN_PROGRESS where the member is to join again, since
-    /// there is a new epoch, something to give up, or something that became free.
+    /// there is a new assignment, or one can be made, something to give up, or something that became
+    /// free.
     pub(in crate::consumer_group) fn heartbeat_consumer_group(
         &mut self,
         now: Now,
         request: &HeartbeatRequest,
+        cluster: &dyn ClusterView,
     ) -> ErrorCode {
         let (id, member_id) = (&request.group_id, &request.member_id);
         let Some(group) = self.consumer_group(id) else {
@@ -200,7 +203,8 @@ impl GroupCoordinator {
             Ok(_) => return ErrorCode::ILLEGAL_GENERATION,
             Err(code) => return code,
         };
-        let rejoins = member.current.epoch < group.epoch
+        let interval_ms = cluster.consumer_group(id).assignment_interval_ms;
+        let rejoins = member.current.epoch < group.reachable_epoch(interval_ms, now.wall)
             || match member.current.state {
                 MemberState::Stable => false,
                 MemberState::UnrevokedPartitions => true,

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::fmt;
 
+use ackord_machine::WallTime;
 use ackord_proto::coordinator_records::{
     ConsumerGroupMemberMetadataValue, ConsumerGroupMetadataValue,
     ConsumerGroupTargetAssignmentMetadataValue,
@@ -14,6 +15,7 @@ use ackord_proto::uuid::Uuid;
 use super::Assigned;
 use super::member::{ConsumerMember, Current};
 use super::records::{ConsumerRecord, ResolvedPattern};
+use crate::assignment_interval::wait_ms;
 
 /// The epoch in which a group begins.
 pub(super) const FIRST_EPOCH: i32 = 1;
@@ -112,6 +114,19 @@ impl ConsumerGroup {
         } else {
             ConsumerGroupState::Reconciling
         }
+    }
+
+    /// The epoch to which a member that joins now can come.
+    pub(super) fn reachable_epoch(&self, interval_ms: i32, now: WallTime) -> i32 {
+        match self.is_assignment_due(interval_ms, now) {
+            true => self.epoch,
+            false => self.target_epoch,
+        }
+    }
+
+    /// Whether the target assignment is that of an older epoch and may be made anew (KIP-1263).
+    pub(super) fn is_assignment_due(&self, interval_ms: i32, now: WallTime) -> bool {
+        self.epoch > self.target_epoch && wait_ms(self.target_timestamp, interval_ms, now) == 0
     }
 
     /// Whether a member subscribes to the topic, by name or by pattern.

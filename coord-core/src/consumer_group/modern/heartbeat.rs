@@ -151,9 +151,8 @@ impl GroupCoordinator {
             let subscriptions = change.listen(&member_id, request, client);
             change.refresh(cluster, subscriptions);
             change.begin();
-            let default = config.assignors.first().copied();
-            change.assign(cluster, default.unwrap_or(super::Assignor::Uniform));
-            change.reconcile(&member_id, owned.as_ref());
+            change.assign(cluster, config);
+            change.reconcile(&member_id, owned.as_ref(), cluster);
             (before, change.current_of(&member_id))
         });
         let (before, after) = moved.unwrap_or_default();

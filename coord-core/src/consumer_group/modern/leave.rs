@@ -77,7 +77,7 @@ impl GroupCoordinator {
             }
             change.bump();
             if change.group.is_empty() {
-                change.target_is_made();
+                change.target_is_made(0);
             }
         });
     }

@@ -61,6 +61,8 @@ pub trait ClusterView: fmt::Debug {
 /// Settings of one consumer group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsumerGroupConfig {
+    /// `consumer.assignment.interval.ms`: the least time between two assignments.
+    pub assignment_interval_ms: i32,
     /// `group.consumer.assignors`: what members may ask for; the first one is used where they do not.
     pub assignors: Vec<Assignor>,
     /// `consumer.heartbeat.interval.ms`.
@@ -76,6 +78,7 @@ pub struct ConsumerGroupConfig {
 impl Default for ConsumerGroupConfig {
     fn default() -> Self {
         ConsumerGroupConfig {
+            assignment_interval_ms: 1000,
             assignors: Vec::from([Assignor::Uniform, Assignor::Range]),
             heartbeat_interval_ms: 5000,
             max_size: 0x7fff_ffff,

@@ -1,6 +1,8 @@
 //! One member's way to what it is to have (KIP-848): first it gives up, then its epoch grows, then
 //! it gets what is free.
 
+use alloc::collections::{BTreeMap, BTreeSet};
+
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 
@@ -10,16 +12,24 @@ use super::member::{ConsumerMember, Current, Held, MemberState, has, overlaps};
 
 impl ConsumerGroup {
     /// Where the member is after a heartbeat in which it says what it has; `owned` is `None` where
-    /// it does not say.
-    pub(super) fn next_current(&self, id: &Str, owned: Option<&Assigned>) -> Option<Current> {
+    /// it does not say. `topics` are those to which it subscribes: it keeps nothing of others, also
+    /// where the target assignment is from before it said so.
+    pub(super) fn next_current(
+        &self,
+        id: &Str,
+        owned: Option<&Assigned>,
+        topics: &BTreeSet<Uuid>,
+    ) -> Option<Current> {
         let member = self.members.get(id)?;
         let current = &member.current;
         let gave_up = |held: &Held| owned.is_some_and(|owned| !overlaps(owned, held));
+        let is_there = current.epoch == self.target_epoch
+            && current.assigned.keys().all(|topic| topics.contains(topic));
         match current.state {
-            MemberState::Stable if current.epoch == self.target_epoch => None,
+            MemberState::Stable if is_there => None,
             MemberState::UnrevokedPartitions if !gave_up(&current.revoking) => None,
             _ => {
-                let next = self.towards_target(id, member, gave_up);
+                let next = self.towards_target(id, member, topics, gave_up);
                 (next != *current).then_some(next)
             }
         }
@@ -29,11 +39,14 @@ impl ConsumerGroup {
         &self,
         id: &Str,
         member: &ConsumerMember,
+        topics: &BTreeSet<Uuid>,
         gave_up: impl Fn(&Held) -> bool,
     ) -> Current {
         let current = &member.current;
         let none = Assigned::new();
         let target = self.target.get(id).unwrap_or(&none);
+        let target = target.iter().filter(|(topic, _)| topics.contains(*topic));
+        let target: BTreeMap<Uuid, &BTreeSet<i32>> = target.map(|(id, own)| (*id, own)).collect();
         let (mut assigned, mut revoking) = (Held::new(), Held::new());
         for (topic, partitions) in &current.assigned {
             for (partition, epoch) in partitions {
@@ -53,11 +66,11 @@ impl ConsumerGroup {
         let mut state = MemberState::Stable;
         for (topic, partitions) in target {
             for partition in partitions {
-                if has(&assigned, *topic, *partition) {
+                if has(&assigned, topic, *partition) {
                     continue;
                 }
-                if self.is_free_for(id, *topic, *partition) {
-                    let own = assigned.entry(*topic).or_default();
+                if self.is_free_for(id, topic, *partition) {
+                    let own = assigned.entry(topic).or_default();
                     own.insert(*partition, self.target_epoch);
                 } else {
                     state = MemberState::UnreleasedPartitions;

@@ -142,8 +142,7 @@ impl Migration {
             generation_id: generation,
             ..Default::default()
         };
-        self.ask(|gc, ctx, out| gc.heartbeat(ctx.now, &request, out))
-            .0
+        self.ask(|gc, ctx, out| gc.heartbeat(ctx, &request, out)).0
     }
 
     fn consumer(&mut self, epoch: i32, owned: &[i32]) -> ConsumerGroupHeartbeatResponse {

@@ -28,11 +28,15 @@ struct World {
     topics: BTreeMap<Str, TopicInfo>,
     version: u64,
     config: ConsumerGroupConfig,
+    assignment_interval_ms: i32,
 }
 
 impl ClusterView for World {
     fn consumer_group(&self, _: &str) -> ConsumerGroupConfig {
-        self.config.clone()
+        ConsumerGroupConfig {
+            assignment_interval_ms: self.assignment_interval_ms,
+            ..self.config.clone()
+        }
     }
 
     fn topic(&self, name: &str) -> Option<TopicInfo> {

@@ -48,6 +48,10 @@ pub struct MemoryStore {
     /// Appends that completed, well or badly.
     appends: usize,
     plans: BTreeMap<usize, Plan>,
+    /// So many loads to come fail.
+    bad_loads: usize,
+    /// Logs whose last load failed.
+    unread: BTreeSet<LogId>,
     crash_due: Option<usize>,
 }
 
@@ -72,6 +76,11 @@ impl MemoryStore {
         self.plans.insert(self.appends + ahead, plan);
     }
 
+    /// The next `count` loads of a log fail.
+    pub fn fail_loads(&mut self, count: usize) {
+        self.bad_loads = count;
+    }
+
     /// Appends a batch behind the broker's back; `batch` makes it for its offset.
     pub fn amend(&mut self, log: LogId, batch: impl FnOnce(i64) -> Bytes) {
         let base = self.log(log).end;
@@ -93,6 +102,7 @@ impl MemoryStore {
     /// Nothing that was planned comes about.
     pub fn forget_plans(&mut self) {
         self.plans.clear();
+        self.bad_loads = 0;
         self.crash_due = None;
     }
 
@@ -114,6 +124,11 @@ impl MemoryStore {
     /// No operation is under way.
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// No operation is under way, and none has to be asked for again.
+    pub fn is_settled(&self) -> bool {
+        self.queue.is_empty() && self.unread.is_empty()
     }
 
     /// Places in the queue of operations that the contract lets complete next: none changes or
@@ -163,6 +178,8 @@ impl MemoryStore {
         }
         self.queue.clear();
         self.failed.clear();
+        self.bad_loads = 0;
+        self.unread.clear();
         self.crash_due = None;
         self.held = false;
     }
@@ -202,7 +219,15 @@ impl MemoryStore {
                 };
                 Ok(Outcome::Listed(self.logs.iter().map(extent).collect()))
             }
-            OpKind::Load { log, detail } => Ok(Outcome::Loaded(self.load(log, detail))),
+            OpKind::Load { log, .. } if self.bad_loads > 0 => {
+                self.bad_loads -= 1;
+                self.unread.insert(log);
+                Err(StorageFault::Retriable)
+            }
+            OpKind::Load { log, detail } => {
+                self.unread.remove(&log);
+                Ok(Outcome::Loaded(self.load(log, detail)))
+            }
             OpKind::Read {
                 log,
                 from,

@@ -69,7 +69,7 @@ mod chosen {
         "row-55-timeout-not-armed",
         "row-56-marker-ends-other-producers",
         "row-57-stage-not-verified",
-        "row-58-stages-dropped-while-loading",
+        "row-58-requests-dropped-while-loading",
         "row-59-abort-keeps-the-count",
         "row-60-stage-counts-ranges",
         "row-61-session-end-frees-staged-records",

@@ -23,7 +23,9 @@ pub enum NodeFault {
     Crash(Keep),
     /// One of the appends to come fails: so many after the next.
     FailAppend(usize, AppendFault),
-    /// No append fails that was going to.
+    /// So many of the next readings back of a log fail, while the machine serves.
+    FailLoads(usize),
+    /// No append and no reading back fails that was going to.
     Heal,
     /// The store completes nothing, or goes on.
     Hold(bool),

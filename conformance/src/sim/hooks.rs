@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ackord_coord_core::Broker;
-use ackord_coord_core::share::ShareKey;
+use ackord_coord_core::share::{ShareKey, ShareState};
 use ackord_machine::LogId;
 use ackord_proto::api::{Request, Response};
 use ackord_proto::error_code::ErrorCode;
@@ -11,15 +11,40 @@ use ackord_share_partition::RecordState;
 
 use super::ledger::Ledger;
 use super::wire;
-use crate::core_view;
 
 /// What was seen when a request arrived, for the moment of its answer.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Partitions of which a transaction held records just before.
     pending: Vec<i32>,
-    /// Start offsets just after.
-    starts: BTreeMap<i32, i64>,
+    /// State epochs just before.
+    epochs: BTreeMap<i32, i32>,
+    /// Partitions whose offsets it changed, as they were just after.
+    changed: BTreeMap<i32, Changed>,
+}
+
+/// A share partition just after its offset was altered.
+#[derive(Clone, Copy, Debug)]
+struct Changed {
+    /// Where its state starts.
+    stored: i64,
+    /// Where the log starts.
+    log_start: i64,
+    /// Where its leader starts; none where nobody has fetched yet.
+    leader: Option<i64>,
+}
+
+impl Changed {
+    /// What is wrong with it. A fetch that waited may have gone on in the same moment; else nobody
+    /// has acquired anything, and it starts where it was told, or where the log does.
+    fn judge(&self, asked: i64) -> Option<String> {
+        let wanted = asked.max(self.log_start);
+        let wrong = match self.leader {
+            None => self.stored != asked,
+            Some(start) => start < wanted || self.stored < asked,
+        };
+        wrong.then(|| format!("altered to {asked}, but it is {self:?}"))
+    }
 }
 
 /// Group, topic, and the partitions with the start offsets that they shall get.
@@ -61,14 +86,35 @@ pub fn before(broker: &Broker, ledger: &Ledger, request: &Request) -> Option<See
         };
         broker.share_coordinators().any(|own| own.has_pending(&key))
     };
-    let pending = parts
-        .into_iter()
-        .map(|own| own.0)
-        .filter(|own| is_pending(*own));
+    let numbers = parts.iter().map(|own| own.0);
+    let pending = numbers.clone().filter(|own| is_pending(*own));
+    let epochs = numbers.filter_map(|own| {
+        Some((
+            own,
+            stored(broker, ledger, &group, &topic, own)?.state_epoch,
+        ))
+    });
     Some(Seen {
         pending: pending.collect(),
-        starts: BTreeMap::new(),
+        epochs: epochs.collect(),
+        changed: BTreeMap::new(),
     })
+}
+
+fn stored<'b>(
+    broker: &'b Broker,
+    ledger: &Ledger,
+    group: &str,
+    topic: &str,
+    partition: i32,
+) -> Option<&'b ShareState> {
+    let key = ShareKey {
+        group: group.into(),
+        topic: ledger.id(topic),
+        partition,
+    };
+    let mut coordinators = broker.share_coordinators();
+    coordinators.find_map(|own| own.state(&key))
 }
 
 /// Just after it.
@@ -81,9 +127,21 @@ pub fn after(broker: &Broker, ledger: &Ledger, request: &Request, seen: &mut See
             topic: ledger.id(&topic),
             partition,
         };
-        let floor = broker.log(log).map_or(0, |log| log.start_offset());
-        let start = core_view::share_view(broker, &group, log).start.max(floor);
-        seen.starts.insert(partition, start);
+        let Some(state) = stored(broker, ledger, &group, &topic, partition) else {
+            continue;
+        };
+        // A request that has to wait for the cluster's log is carried out later.
+        if seen.epochs.get(&partition) == Some(&state.state_epoch) {
+            continue;
+        }
+        let leader = broker.leader(log);
+        let loaded = leader.and_then(|leader| leader.share_partition(&group));
+        let changed = Changed {
+            stored: state.start_offset,
+            log_start: broker.log(log).map_or(0, |log| log.start_offset()),
+            leader: loaded.map(|own| own.start_offset()),
+        };
+        seen.changed.insert(partition, changed);
     }
 }
 
@@ -104,16 +162,10 @@ pub fn judge(
                 if part.error_code != ErrorCode::NONE || answer.error_code != ErrorCode::NONE {
                     continue;
                 }
-                let start = seen
-                    .starts
-                    .get(&part.partition_index)
-                    .copied()
-                    .unwrap_or(-1);
-                if start < asked.start_offset {
-                    return Some(format!(
-                        "altered to {}, but it starts at {start}",
-                        asked.start_offset
-                    ));
+                let changed = seen.changed.get(&part.partition_index);
+                let problem = changed.and_then(|own| own.judge(asked.start_offset));
+                if problem.is_some() {
+                    return problem;
                 }
             }
             refuses_pending(

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ackord_proto::api::{Request, Response};
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::{FetchRequest, FetchResponse};
+use ackord_proto::messages::{
+    FetchRequest, FetchResponse, TxnShareAcknowledgeRequest, TxnShareAcknowledgeResponse,
+};
 use ackord_proto::uuid::Uuid;
 
 use super::deliveries::Deliveries;
@@ -17,6 +19,9 @@ pub type Partition = (String, i32);
 
 /// A record of a share group: group, partition, offset.
 pub type ShareRecord = (String, Partition, i64);
+
+/// Transactional id, producer id and epoch.
+type Pair = (String, i64, i16);
 
 /// One transaction of one client.
 #[derive(Clone, Debug, Default)]
@@ -75,9 +80,13 @@ pub struct Ledger {
     /// Consumer group offsets by the transaction that asked for them last.
     next_value: u64,
     /// EndTxn of a producer that was confirmed: outcome, by transactional id, id and epoch.
-    ended: BTreeMap<(String, i64, i16), bool>,
+    ended: BTreeMap<Pair, bool>,
+    /// When an EndTxn of a producer was first confirmed, in microseconds.
+    ended_us: BTreeMap<Pair, u64>,
+    /// Producers for which acknowledgements were registered.
+    registered: BTreeSet<Pair>,
     /// Transactional ids whose producer changed since.
-    renewed: BTreeSet<(String, i64, i16)>,
+    renewed: BTreeSet<Pair>,
     problems: Vec<String>,
     /// Groups that read committed data only.
     pub reads_committed: bool,
@@ -176,6 +185,14 @@ impl Ledger {
                 self.deliveries.member_gone(&member);
                 self.sessions.left(&member);
             }
+            Request::AddShareAcksToTxn(request) => {
+                let pair = (
+                    request.transactional_id.to_string(),
+                    request.producer_id,
+                    request.producer_epoch,
+                );
+                self.registered.insert(pair);
+            }
             Request::DeleteRecords(request) => {
                 let names = request.topics.iter().map(|topic| topic.name.to_string());
                 self.trimmed.extend(names);
@@ -247,6 +264,9 @@ impl Ledger {
                     self.problem(format!("{key:?} was given the last epoch of all"));
                 }
                 self.end_answered(now_us, key, request.committed, version, response.error_code);
+            }
+            (Request::TxnShareAcknowledge(request), Response::TxnShareAcknowledge(response)) => {
+                self.stage_answered(arrived_us, request, response);
             }
             (Request::InitProducerId(request), Response::InitProducerId(response)) => {
                 if let Some(tid) = &request.transactional_id {
@@ -328,7 +348,7 @@ impl Ledger {
     }
 
     /// The newest transaction under a producer.
-    fn txn_under(&mut self, key: &(String, i64, i16)) -> Option<usize> {
+    fn txn_under(&mut self, key: &Pair) -> Option<usize> {
         self.txns
             .iter()
             .rposition(|txn| txn.tid == key.0 && txn.producer == (key.1, key.2))
@@ -337,7 +357,7 @@ impl Ledger {
     fn end_answered(
         &mut self,
         now_us: u64,
-        key: (String, i64, i16),
+        key: Pair,
         commit: bool,
         version: i16,
         code: ErrorCode,
@@ -346,6 +366,7 @@ impl Ledger {
         let txn = self.txn_under(&key);
         if code == ErrorCode::NONE {
             if version >= 5 {
+                self.ended_us.entry(key.clone()).or_insert(now_us);
                 self.ended.insert(key, commit);
             }
             let Some(number) = txn else { return };
@@ -380,6 +401,38 @@ impl Ledger {
         if repeated && broken.contains(&code) {
             self.problem(format!(
                 "{key:?}: a repeated EndTxn was answered {code} after NONE"
+            ));
+        }
+    }
+
+    /// Only a transaction that is ongoing and was told of acknowledgements takes any.
+    fn stage_answered(
+        &mut self,
+        arrived_us: u64,
+        request: &TxnShareAcknowledgeRequest,
+        response: &TxnShareAcknowledgeResponse,
+    ) {
+        let mut parts = response.responses.iter().flat_map(|own| &own.partitions);
+        let taken = response.error_code == ErrorCode::NONE
+            && parts.any(|part| part.error_code == ErrorCode::NONE);
+        if !taken {
+            return;
+        }
+        let pair = (
+            request.transactional_id.to_string(),
+            request.producer_id,
+            request.producer_epoch,
+        );
+        if self
+            .ended_us
+            .get(&pair)
+            .is_some_and(|ended| *ended < arrived_us)
+        {
+            self.problem(format!("{pair:?} staged records after its end"));
+        }
+        if !self.registered.contains(&pair) {
+            self.problem(format!(
+                "{pair:?} staged records and has registered nothing"
             ));
         }
     }

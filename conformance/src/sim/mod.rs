@@ -10,6 +10,8 @@
 //! [`watcher`] looks into the machines, and now and then builds them anew from what is stored, to
 //! compare. [`audit`] draws up the account at the end.
 //!
+//! The broker is placed on one node ([`one_node`]), or its machines on four ([`spread`]).
+//!
 //! What fails is made smaller ([`shrink`]) by leaving out clients and faults, one by one.
 
 pub mod actors;
@@ -28,6 +30,7 @@ pub mod planted;
 pub mod run;
 pub mod sessions;
 pub mod shrink;
+pub mod spread;
 pub mod watcher;
 pub mod wire;
 pub mod workload;

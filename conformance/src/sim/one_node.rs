@@ -253,6 +253,12 @@ impl Cluster for OneNode {
         match fault {
             NodeFault::Crash(keep) => self.crash(keep),
             NodeFault::FailAppend(ahead, fault) => self.store.plan(ahead, Plan::Fail(fault)),
+            NodeFault::FailLoads(count) => {
+                // At its start a machine that cannot read ends; here it has to try again.
+                if self.broker.as_ref().is_some_and(Broker::is_serving) {
+                    self.store.fail_loads(count);
+                }
+            }
             NodeFault::Heal => self.store.forget_plans(),
             NodeFault::Hold(held) => {
                 self.held = held;
@@ -270,7 +276,7 @@ impl Cluster for OneNode {
 
     fn is_idle(&self) -> bool {
         let serves = self.broker.as_ref().is_some_and(Broker::is_serving);
-        serves && self.store.is_idle()
+        serves && self.store.is_settled()
     }
 
     fn is_stopped(&self) -> bool {
@@ -291,7 +297,7 @@ impl Cluster for OneNode {
 
     fn rebuilt(&self, now: Now) -> Option<Vec<Broker>> {
         let live = self.broker.as_ref()?;
-        if !live.is_serving() || !self.store.is_idle() {
+        if !live.is_serving() || !self.store.is_settled() {
             return None;
         }
         let mut copy = OneNode::new(

@@ -90,6 +90,7 @@ impl Plan {
         ];
         let limits = Limits {
             checkpoint_appends: sizes.pick(&[3, 7, 20, 100]),
+            request_bytes: sizes.pick(&[700, 3000, 512 << 20]),
             tail_bytes: sizes.pick(&[300, 2000, 1 << 20]),
             tail_bytes_per_log: sizes.pick(&[150, 1000, 1 << 20]),
             ..Limits::default()
@@ -170,6 +171,10 @@ fn faults(chance: &mut Chance, workload: &Workload) -> Vec<(u64, Fault)> {
                 }
                 let fault = NodeFault::FailAppend(ahead, AppendFault { fault, landed });
                 faults.push((at, Fault::Node(fault)));
+                if chance.percent(40) {
+                    let count = usize::try_from(chance.between(1, 3)).unwrap_or(1);
+                    faults.push((at, Fault::Node(NodeFault::FailLoads(count))));
+                }
             }
             7 | 8 => {
                 let until = chance.pick(&[5, 100, 1500, 6000]);

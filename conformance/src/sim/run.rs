@@ -12,8 +12,9 @@ use super::ctx::Ctx;
 use super::ledger::Ledger;
 use super::one_node::OneNode;
 use super::plan::{Plan, Without};
+use super::spread;
 use super::watcher;
-use super::workload::{ClientKind, Workload};
+use super::workload::{ClientKind, Placement, Workload};
 use super::world::World;
 
 /// Longer than any transaction, lock and session.
@@ -42,7 +43,10 @@ pub struct Report {
 
 /// Carries out the run of a seed, without what is left out. A panic is a broken promise too.
 pub fn run(seed: u64, workload: &Workload, without: &Without, keep_transcript: bool) -> Report {
-    let whole = || carry_out(seed, workload, without, keep_transcript);
+    let whole = || match workload.placement {
+        Placement::FourNodes => spread::run(seed, workload, without, keep_transcript, None),
+        Placement::OneNode => carry_out(seed, workload, without, keep_transcript),
+    };
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(whole)).unwrap_or_else(|cause| {
         let text = cause.downcast_ref::<String>().cloned();
         let text = text.or_else(|| cause.downcast_ref::<&str>().map(|text| (*text).to_string()));
@@ -168,6 +172,7 @@ fn grow_old(plan: &Plan, world: &mut World<'_>, epoch: i16) {
         .filter_map(|kind| match kind {
             ClientKind::Worker { tid, .. }
             | ClientKind::Mover { tid, .. }
+            | ClientKind::Resetter { tid, .. }
             | ClientKind::Feeder { tid, .. } => Some(tid.clone()),
             _ => None,
         })
@@ -189,6 +194,7 @@ fn start(plan: &Plan, world: &mut World<'_>, number: usize, kind: &ClientKind) -
         ClientKind::Plain { .. } => "plain",
         ClientKind::Producer => "producer",
         ClientKind::Reader => "reader",
+        ClientKind::Resetter { .. } => "resetter",
         ClientKind::Vandal => "vandal",
         ClientKind::Worker { .. } => "worker",
     };
@@ -211,6 +217,7 @@ fn start(plan: &Plan, world: &mut World<'_>, number: usize, kind: &ClientKind) -
         ClientKind::Plain { group } => Box::pin(actors::plain(own.clone(), group)),
         ClientKind::Producer => Box::pin(actors::producer(own.clone())),
         ClientKind::Reader => Box::pin(actors::reader(own.clone())),
+        ClientKind::Resetter { group, tid } => Box::pin(actors::resetter(own.clone(), group, tid)),
         ClientKind::Vandal => Box::pin(actors::vandal(own.clone())),
         ClientKind::Worker { group, tid } => {
             Box::pin(actors::worker(own.clone(), group, tid, temper))
@@ -262,7 +269,9 @@ fn drain(plan: &Plan, world: &mut World<'_>) {
         .clients
         .iter()
         .filter_map(|kind| match kind {
-            ClientKind::Plain { group } | ClientKind::Worker { group, .. } => Some(group.as_str()),
+            ClientKind::Plain { group }
+            | ClientKind::Resetter { group, .. }
+            | ClientKind::Worker { group, .. } => Some(group.as_str()),
             _ => None,
         })
         .collect();

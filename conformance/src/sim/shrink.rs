@@ -3,12 +3,36 @@
 
 use super::plan::{Plan, Without};
 use super::run::{self, Report};
-use super::workload::Workload;
+use super::spread;
+use super::workload::{Placement, Workload};
 
 /// Lines of a transcript that are shown; what happened last tells most.
 const LINES: usize = 120;
 /// Runs that may be spent.
 const BUDGET: usize = 400;
+
+/// What can be left out of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    /// Clients.
+    pub clients: usize,
+    /// Faults that have a moment.
+    pub faults: usize,
+    /// Milliseconds of the safety phase.
+    pub length_ms: u64,
+}
+
+fn parts(seed: u64, workload: &Workload) -> Parts {
+    if workload.placement == Placement::FourNodes {
+        return spread::parts(seed, workload);
+    }
+    let plan = Plan::new(seed, workload);
+    Parts {
+        clients: plan.clients.len(),
+        faults: plan.faults.len(),
+        length_ms: plan.length_ms,
+    }
+}
 
 /// Prints a failing run, made small, and how to repeat it.
 pub fn explain(seed: u64, workload: &Workload, report: Report) {
@@ -32,7 +56,7 @@ pub fn explain(seed: u64, workload: &Workload, report: Report) {
 
 /// Leaves out what is not needed for a failure.
 pub fn shrink(seed: u64, workload: &Workload, report: Report) -> Without {
-    let plan = Plan::new(seed, workload);
+    let parts = parts(seed, workload);
     let mut without = Without::default();
     let mut net = report.net_faults;
     let mut budget = BUDGET;
@@ -55,18 +79,18 @@ pub fn shrink(seed: u64, workload: &Workload, report: Report) -> Without {
         without = attempt;
     }
     let mut attempt = without.clone();
-    attempt.faults.extend(0..plan.faults.len());
+    attempt.faults.extend(0..parts.faults);
     if fails(&attempt, &mut net) {
         without = attempt;
     }
-    for client in 0..plan.clients.len() {
+    for client in 0..parts.clients {
         let mut attempt = without.clone();
         attempt.clients.insert(client);
         if fails(&attempt, &mut net) {
             without = attempt;
         }
     }
-    for fault in (0..plan.faults.len()).rev() {
+    for fault in (0..parts.faults).rev() {
         let mut attempt = without.clone();
         if attempt.faults.insert(fault) && fails(&attempt, &mut net) {
             without = attempt;
@@ -89,7 +113,7 @@ pub fn shrink(seed: u64, workload: &Workload, report: Report) -> Without {
         }
         size /= 2;
     }
-    let mut length = plan.length_ms;
+    let mut length = parts.length_ms;
     while length > 50 {
         let mut attempt = without.clone();
         attempt.length_ms = Some(length * 3 / 4);

@@ -289,6 +289,13 @@ impl Watcher {
                 else {
                     continue;
                 };
+                let epoch = leader.and_then(|leader| leader.state_epoch(&key.group));
+                if epoch.is_some_and(|epoch| epoch != state.state_epoch) {
+                    let stored = state.state_epoch;
+                    self.problems.push(format!(
+                        "{key:?}: the leader works under state epoch {epoch:?}, stored is {stored}"
+                    ));
+                }
                 self.compare_leader(key, state, partition);
             }
         }

@@ -30,6 +30,13 @@ pub enum ClientKind {
     Producer,
     /// Reads everything, committed only.
     Reader,
+    /// Changes the offsets of a group of its own.
+    Resetter {
+        /// Share group.
+        group: String,
+        /// Transactional id.
+        tid: String,
+    },
     /// Sends bytes that are no requests.
     Vandal,
     /// Copies records of a share group, outputs and acknowledgements in one transaction.
@@ -41,6 +48,15 @@ pub enum ClientKind {
     },
 }
 
+/// Where the machines of a broker are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Each on one of four nodes, with a network between them.
+    FourNodes,
+    /// Together in a broker.
+    OneNode,
+}
+
 /// A named mixture.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
@@ -48,6 +64,8 @@ pub struct Workload {
     pub name: &'static str,
     /// What it is for.
     pub about: &'static str,
+    /// Where the machines are.
+    pub placement: Placement,
     /// Milliseconds of its safety phase.
     pub length_ms: u64,
     /// Requests in a thousand to which the network does something.
@@ -69,6 +87,7 @@ pub const WORKLOADS: &[Workload] = &[
     Workload {
         name: "copy",
         about: "transactional workers copy a topic",
+        placement: Placement::OneNode,
         length_ms: 12_000,
         net_permille: 60,
         faults: 6,
@@ -83,6 +102,7 @@ pub const WORKLOADS: &[Workload] = &[
     Workload {
         name: "plain",
         about: "share consumers outside of transactions",
+        placement: Placement::OneNode,
         length_ms: 12_000,
         net_permille: 60,
         faults: 6,
@@ -97,6 +117,7 @@ pub const WORKLOADS: &[Workload] = &[
     Workload {
         name: "mixed",
         about: "workers and plain consumers of two groups, transactional input, consumer offsets",
+        placement: Placement::OneNode,
         length_ms: 12_000,
         net_permille: 50,
         faults: 6,
@@ -119,6 +140,7 @@ pub const WORKLOADS: &[Workload] = &[
     Workload {
         name: "admin",
         about: "the same while somebody trims, grows, resets and writes markers",
+        placement: Placement::OneNode,
         length_ms: 10_000,
         net_permille: 30,
         faults: 4,
@@ -132,12 +154,17 @@ pub const WORKLOADS: &[Workload] = &[
                 worker("g", 1),
                 worker("h", 2),
                 plain("h"),
+                ClientKind::Resetter {
+                    group: "k".to_string(),
+                    tid: "resetter".to_string(),
+                },
             ]
         },
     },
     Workload {
         name: "fencing",
         about: "several workers with the same transactional id, and a network that repeats",
+        placement: Placement::OneNode,
         length_ms: 12_000,
         net_permille: 150,
         faults: 4,
@@ -152,6 +179,15 @@ pub const WORKLOADS: &[Workload] = &[
                 mover(0, chance),
             ]
         },
+    },
+    Workload {
+        name: "spread",
+        about: "workers of their own copy records; coordinators and leaders are on four nodes",
+        placement: Placement::FourNodes,
+        length_ms: 60_000,
+        net_permille: 210,
+        faults: 12,
+        mixture: |_| Vec::new(),
     },
 ];
 

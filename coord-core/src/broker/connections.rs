@@ -110,7 +110,9 @@ impl Connections {
         };
         let mut ids = Vec::with_capacity(connection.slots.len());
         for slot in connection.slots {
-            self.request_bytes -= slot.size;
+            if !ackord_machine::planted!("row-21-credit-not-returned-on-an-error") {
+                self.request_bytes -= slot.size;
+            }
             self.requests.remove(&slot.id);
             ids.push(slot.id);
         }

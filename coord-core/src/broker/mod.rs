@@ -347,8 +347,6 @@ impl Broker {
             return;
         };
         let mut chunks = None;
-        let keeps_credit = ackord_machine::planted!("row-21-credit-not-returned-on-an-error")
-            && matches!(&response, Some(Response::ShareFetch(own)) if own.error_code.is_error());
         if let Some(response) = response {
             match encode_response_frame(meta.correlation_id, meta.api, meta.version, &response) {
                 Ok(encoded) => chunks = Some(encoded),
@@ -362,7 +360,7 @@ impl Broker {
             }
         }
         let answered = self.connections.finish(slot, chunks, &mut self.effects);
-        if let Some(conn) = answered.filter(|_| !keeps_credit) {
+        if let Some(conn) = answered {
             self.read_more(conn);
         }
     }

@@ -106,6 +106,12 @@ impl Leader {
         self.shares.get(group).and_then(Share::ready)
     }
 
+    /// The state epoch under which it writes for a group, if the share partition is loaded.
+    pub fn state_epoch(&self, group: &str) -> Option<i32> {
+        let share = self.shares.get(group)?;
+        share.ready().map(|_| share.state_epoch())
+    }
+
     /// The leader epoch.
     pub fn epoch(&self) -> i32 {
         self.epoch

@@ -145,13 +145,6 @@ impl Leader {
             let code = result.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |result| result.error_code);
             let code = leader_code(code);
             share.phase = Phase::Failed(code);
-            if ackord_machine::planted!("row-41-failed-load-starts-at-nothing") {
-                let empty = SharePartition::new(ctx.settings.partition_config(), ctx.log_start);
-                share.phase = Phase::Ready {
-                    partition: Box::new(empty),
-                    state_epoch: 0,
-                };
-            }
             let waiting = core::mem::take(&mut share.waiting);
             self.turn_away(waiting, code, out);
             return;
@@ -188,9 +181,6 @@ impl Leader {
             self.store(ctx, group, change, None, out);
         }
         self.store(ctx, group, trimmed, None, out);
-        if ackord_machine::planted!("row-58-stages-dropped-while-loading") {
-            return;
-        }
         for envelope in waiting {
             self.asked(ctx, envelope, Arrival::Waited, out);
         }

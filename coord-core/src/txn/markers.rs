@@ -54,10 +54,10 @@ impl TxnCoordinator {
         }
         let mut waiter = waiter;
         if ackord_machine::planted!("row-46-end-answered-before-the-markers")
-            && let Some(entry) = self.entry(id)
+            && let Some(Ok(entry)) = self.entry(id).map(|entry| entry.completed(ctx.now))
             && let Some(ticket) = waiter.take()
         {
-            out.reply(ticket, success(entry));
+            out.reply(ticket, success(&entry));
         }
         // No marker may be durable without the decision.
         out.barrier();

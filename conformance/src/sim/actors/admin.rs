@@ -142,8 +142,8 @@ pub async fn admin(ctx: Ctx) {
         ctx.sleep(ctx.between(200, 1500)).await;
         match ctx.below(10) {
             0..=2 => trim(&ctx).await,
-            3 => alter(&ctx).await,
-            4 => forget(&ctx).await,
+            3 => alter(&ctx, "h").await,
+            4 => forget(&ctx, "h").await,
             5..=7 => mark(&ctx).await,
             8 => grow(&ctx).await,
             _ => limits(&ctx).await,
@@ -170,7 +170,8 @@ async fn trim(ctx: &Ctx) {
     let _ = sim_call!(ctx, DeleteRecords v 2, request);
 }
 
-async fn alter(ctx: &Ctx) {
+/// Has a group go on from some offset.
+pub(super) async fn alter(ctx: &Ctx, group: &str) {
     let partition = alter::AlterShareGroupOffsetsRequestPartition {
         partition_index: i32::try_from(ctx.below(2)).unwrap_or(0),
         start_offset: i64::try_from(ctx.below(40)).unwrap_or(0),
@@ -182,20 +183,21 @@ async fn alter(ctx: &Ctx) {
         ..Default::default()
     };
     let request = AlterShareGroupOffsetsRequest {
-        group_id: "h".into(),
+        group_id: group.into(),
         topics: vec![topic],
         ..Default::default()
     };
     let _ = sim_call!(ctx, AlterShareGroupOffsets v 0, request);
 }
 
-async fn forget(ctx: &Ctx) {
+/// Has a group begin anew.
+pub(super) async fn forget(ctx: &Ctx, group: &str) {
     let topic = forget::DeleteShareGroupOffsetsRequestTopic {
         topic_name: INPUT.into(),
         ..Default::default()
     };
     let request = DeleteShareGroupOffsetsRequest {
-        group_id: "h".into(),
+        group_id: group.into(),
         topics: vec![topic],
         ..Default::default()
     };

@@ -5,6 +5,7 @@ mod member;
 mod mover;
 mod plain;
 mod producer;
+mod resetter;
 mod worker;
 
 pub use admin::{admin, elder, reader, set_up, vandal};
@@ -12,6 +13,7 @@ pub use member::{Acks, Got, Member};
 pub use mover::mover;
 pub use plain::plain;
 pub use producer::{feeder, producer};
+pub use resetter::resetter;
 pub use worker::{Temper, worker};
 
 /// The topic that is copied.
@@ -19,6 +21,6 @@ pub const INPUT: &str = "in";
 /// The topic with the copies.
 pub const OUTPUT: &str = "out";
 /// The share groups.
-pub const GROUPS: &[&str] = &["g", "h"];
+pub const GROUPS: &[&str] = &["g", "h", "k"];
 /// The consumer group whose offsets movers commit.
 pub const MOVERS: &str = "movers";

@@ -14,7 +14,7 @@ use crate::sim::wire::{self, Stamp};
 use crate::sim_call;
 
 /// How a worker behaves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Temper {
     /// Of a hundred transactions, those that it aborts.
     pub aborts: u64,
@@ -37,6 +37,8 @@ pub(super) struct Transactional {
     /// Producer id and epoch.
     pub(super) producer: (i64, i16),
     sequences: BTreeMap<(String, i32), i32>,
+    /// What it staged last in a transaction that has ended.
+    old_stage: Option<(i16, TxnShareAcknowledgeRequest)>,
     /// Milliseconds that a transaction may last.
     pub(super) timeout_ms: i32,
 }
@@ -49,6 +51,7 @@ impl Transactional {
             tid: tid.to_string(),
             producer: (-1, -1),
             sequences: BTreeMap::new(),
+            old_stage: None,
             timeout_ms: i32::try_from(ctx.between(1, 8) * 1000).unwrap_or(5000),
         }
     }
@@ -199,6 +202,9 @@ pub async fn worker(ctx: Ctx, group: String, tid: String, temper: Temper) {
             txn,
             temper,
         };
+        if ctx.percent(10) {
+            work.stage_late().await;
+        }
         match work.transaction(&got).await {
             Next::GoOn => {}
             Next::Anew => producer.init(ctx.percent(50)).await,
@@ -215,6 +221,25 @@ pub async fn worker(ctx: Ctx, group: String, tid: String, temper: Temper) {
     if ctx.percent(50) {
         member.leave().await;
     }
+}
+
+/// Stages records in a transaction and leaves it open.
+pub(super) async fn hold(
+    ctx: &Ctx,
+    member: &mut Member,
+    producer: &mut Transactional,
+    txn: usize,
+    got: &[Got],
+) -> bool {
+    let temper = Temper::default();
+    let mut work = Work {
+        ctx,
+        member,
+        producer,
+        txn,
+        temper,
+    };
+    work.acknowledge(got).await
 }
 
 enum Next {
@@ -263,6 +288,16 @@ impl Work<'_> {
             Ok(ErrorCode::NONE) => Next::GoOn,
             Ok(ErrorCode::INVALID_TXN_STATE) if !commit => Next::Anew,
             _ => Next::Anew,
+        }
+    }
+
+    /// What it said in its last transaction it says again, now that this one is over and somebody has
+    /// the records perhaps. Nobody must listen.
+    async fn stage_late(&mut self) {
+        if let Some((version, request)) = self.producer.old_stage.take()
+            && (request.producer_id, request.producer_epoch) != self.producer.producer
+        {
+            let _ = self.try_stage(version, &request).await;
         }
     }
 
@@ -331,7 +366,9 @@ impl Work<'_> {
     async fn acknowledge(&mut self, got: &[Got]) -> bool {
         let mut partitions: Vec<i32> = got.iter().map(|record| record.partition).collect();
         partitions.dedup();
-        if self.register(&partitions).await != Ok(ErrorCode::NONE) {
+        // Careless clients forget to register, and are refused.
+        let careless = self.ctx.percent(3);
+        if !careless && self.register(&partitions).await != Ok(ErrorCode::NONE) {
             return false;
         }
         let version = i16::from(self.ctx.percent(80));
@@ -344,6 +381,7 @@ impl Work<'_> {
             }
             let (records, kinds) = (&got[range.clone()], &kinds[range]);
             let request = self.stage(version, records, kinds);
+            self.producer.old_stage = Some((version, request.clone()));
             let mut well = self.try_stage(version, &request).await;
             for _ in 0..3 {
                 if well.is_err() {

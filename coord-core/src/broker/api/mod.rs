@@ -149,7 +149,8 @@ impl Broker {
     pub(super) fn unpark(&mut self) {
         let back = !self.frozen.contains(&CLUSTER_LOG);
         for (conn, bytes) in core::mem::take(&mut self.parked) {
-            if !self.connections.listens(conn) {
+            let drops = ackord_machine::planted!("row-58-requests-dropped-while-loading");
+            if drops || !self.connections.listens(conn) {
                 continue;
             }
             if back {

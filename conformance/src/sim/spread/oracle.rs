@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use ackord_coord_core::share::{ShareCoordinator, ShareKey};
 use ackord_machine::{LogId, PendingAck, TxnOwner};
 
-use crate::host::{Entry, Machine, replay, share_coordinator};
+use super::host::{Entry, Machine, replay, share_coordinator};
 
 /// A record of the partitions that are shared.
 pub(crate) type Record = (LogId, i64);
@@ -25,6 +25,8 @@ pub(crate) struct Oracle {
     /// Outcome of each transaction, by producer and epoch of its marker.
     outcomes: BTreeMap<(i64, i16), bool>,
     told: Vec<(Record, TxnOwner)>,
+    /// Records that members were given, in all.
+    pub(crate) deliveries: u64,
     pub(crate) broken: Option<String>,
 }
 
@@ -37,6 +39,7 @@ impl Oracle {
             ends: Ends::new(),
             outcomes: BTreeMap::new(),
             told: Vec::new(),
+            deliveries: 0,
             broken: None,
         }
     }
@@ -90,6 +93,7 @@ impl Oracle {
 
     /// A member gets a record.
     pub(crate) fn delivered(&mut self, record: Record) {
+        self.deliveries += 1;
         if let Some(owner) = self.committed.get(&record) {
             self.break_rule(format!(
                 "{record:?} was committed by {owner} and is delivered again"

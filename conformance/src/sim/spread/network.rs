@@ -10,14 +10,14 @@ use ackord_proto::messages::{
     WriteTxnMarkersRequest, WriteTxnMarkersResponse, write_txn_markers as markers,
 };
 
-use crate::host::{Entry, Machine, Pending, Place};
-use crate::machines::Spread;
-use crate::worker::Ask;
-use crate::world::{Event, World, group};
+use super::host::{Entry, Machine, Pending, Place};
+use super::machines::Spread;
+use super::worker::Ask;
+use super::world::{Event, World, group};
 
 /// A rule that is broken on purpose, by changing a message on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sabotage {
+pub enum Sabotage {
     /// The news of an end counts as delivered when it is sent, whatever becomes of it.
     EndsAreNotRepeated,
     /// After a crash of a share coordinator leaders say that they hold nothing.
@@ -29,7 +29,8 @@ pub(crate) enum Sabotage {
 }
 
 impl Sabotage {
-    pub(crate) const ALL: [Sabotage; 4] = [
+    /// All of them.
+    pub const ALL: [Sabotage; 4] = [
         Sabotage::EndsAreNotRepeated,
         Sabotage::NobodyIsAsked,
         Sabotage::NothingIsVerified,
@@ -37,25 +38,27 @@ impl Sabotage {
     ];
 }
 
-impl World {
+impl World<'_> {
     /// How long a message takes, and whether a copy arrives later: `None` where it is lost.
     pub(crate) fn travel(&mut self) -> Option<(u64, Option<u64>)> {
-        self.figures.messages += 1;
-        let takes = 1 + self.chance.below(15);
-        if !self.is_faulty() {
+        let number = self.messages;
+        self.messages += 1;
+        // Always as many draws.
+        let takes = 1 + self.net.below(15);
+        let (kind, late, hit) = (
+            self.net.below(21),
+            self.net.below(6000),
+            self.net.below(1000),
+        );
+        let spared = self.without.net.contains(&(0, number));
+        if !self.is_faulty() || hit >= self.plan.net_permille || spared {
             return Some((takes, None));
         }
-        match self.chance.below(100) {
-            0..=6 => {
-                self.figures.lost += 1;
-                None
-            }
-            7..=12 => {
-                self.figures.repeated += 1;
-                Some((takes, Some(takes + self.chance.below(6000))))
-            }
-            13..=20 => Some((takes + self.chance.below(4000), None)),
-            _ => Some((takes, None)),
+        self.net_faults.push((0, number));
+        match kind {
+            0..=6 => None,
+            7..=12 => Some((takes, Some(takes + late))),
+            _ => Some((takes + late * 2 / 3, None)),
         }
     }
 
@@ -217,10 +220,7 @@ impl World {
                 },
                 commit: marker.commit,
             };
-            match marker.commit {
-                true => self.figures.committed += 1,
-                false => self.figures.aborted += 1,
-            }
+            self.commits += u64::from(marker.commit);
             self.with_sgc(partition, |sgc, now, out| {
                 sgc.complete_transaction(now, ended, ordinal, out)
             });

@@ -14,9 +14,9 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 use ackord_share_partition::{AcquireMode, Config, LogBatch};
 
-use crate::host::{Entry, Machine, Pending, Place};
-use crate::worker::Answer;
-use crate::world::{Event, LOGS, ORDERS, RECORDS, STATE_PARTITIONS, World, group};
+use super::host::{Entry, Machine, Pending, Place};
+use super::worker::Answer;
+use super::world::{Event, LOGS, ORDERS, RECORDS, STATE_PARTITIONS, World, group};
 
 /// A locked record comes back after this.
 const LOCK_MS: i64 = 4000;
@@ -53,11 +53,11 @@ impl Topics for Spread {
     }
 }
 
-impl World {
+impl World<'_> {
     /// A member takes records of a partition.
     pub(crate) fn acquire(&mut self, index: usize, log: LogId) -> Vec<(LogId, i64, i16)> {
         let member = self.workers[index].member.clone();
-        let most = 1 + self.chance.below(3) as i32;
+        let most = 1 + self.workers[index].chance.below(3) as i32;
         let mut got = Vec::new();
         self.with_leader(log, |leader, ctx, out| {
             let failed = match leader.load(ctx, &group(), out) {
@@ -85,7 +85,7 @@ impl World {
             }
         }
         // An answer that is lost leaves the records to their locks.
-        if self.is_faulty() && self.chance.below(100) < 5 {
+        if self.workers[index].chance.percent(5) && self.is_faulty() {
             records.clear();
         }
         records
@@ -246,8 +246,8 @@ impl World {
                     if !host.writing {
                         host.writing = true;
                         let epoch = host.epoch;
-                        let slow = if self.chance.below(20) == 0 { 800 } else { 12 };
-                        let takes = 1 + self.chance.below(slow);
+                        let slow = if self.disk.below(20) == 0 { 800 } else { 12 };
+                        let takes = 1 + self.disk.below(slow);
                         self.later(takes, Event::Written(place, epoch));
                     }
                     return;
@@ -271,6 +271,9 @@ impl World {
         if host.epoch != epoch || !host.writing {
             return;
         }
+        if let Some(landed) = host.fails.take() {
+            return self.append_failed(place, landed);
+        }
         host.writing = false;
         if let Some(Pending::Append(entry)) = host.pending.pop_front() {
             host.durable.push(entry.clone());
@@ -279,7 +282,18 @@ impl World {
         self.drain(place);
     }
 
+    /// Nobody knows what is stored: the machine is made anew of what is, and nobody is answered.
+    fn append_failed(&mut self, place: Place, landed: bool) {
+        self.say(|| format!("an append of {place:?} fails, landed: {landed}"));
+        let host = self.hosts.get_mut(&place).expect("it is placed");
+        for entry in host.crash(usize::from(landed)) {
+            self.is_durable(place, &entry);
+        }
+        self.restart_place(place);
+    }
+
     pub(crate) fn is_durable(&mut self, place: Place, entry: &Entry) {
+        self.digest.update(format!("{place:?}{entry:?}").as_bytes());
         if let Place::Sgc(partition) = place {
             self.oracle.durable(partition, entry);
         }

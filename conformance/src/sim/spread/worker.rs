@@ -9,8 +9,9 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{EndTxnRequest, InitProducerIdRequest, ShareGroupHeartbeatRequest};
 use ackord_proto::str::Str;
 
-use crate::host::Place;
-use crate::world::{LOGS, STATE_PARTITIONS, World, group};
+use super::host::Place;
+use super::world::{LOGS, STATE_PARTITIONS, World, group};
+use crate::sim::chance::Chance;
 
 /// Milliseconds that a worker waits for an answer.
 const PATIENCE_MS: u64 = 2500;
@@ -47,6 +48,7 @@ enum Doing {
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     index: usize,
+    pub(crate) chance: Chance,
     pub(crate) member: Str,
     member_epoch: i32,
     producer: Option<(i64, i16)>,
@@ -61,9 +63,10 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(index: usize) -> Self {
+    pub(crate) fn new(index: usize, chance: Chance) -> Self {
         Worker {
             index,
+            chance,
             member: Str::from(format!("m{index}")),
             member_epoch: 0,
             producer: None,
@@ -89,7 +92,7 @@ impl Worker {
     }
 }
 
-impl World {
+impl World<'_> {
     /// A worker looks at what it has to do.
     pub(crate) fn worker_turn(&mut self, index: usize) {
         let now_ms = self.now_ms();
@@ -145,8 +148,8 @@ impl World {
 
     fn take_records(&mut self, index: usize) {
         let mut records = Vec::new();
-        let first = self.chance.below(LOGS.len() as u64) as usize;
-        for step in 0..1 + self.chance.below(2) as usize {
+        let first = self.workers[index].chance.below(LOGS.len() as u64) as usize;
+        for step in 0..1 + self.workers[index].chance.below(2) as usize {
             records.extend(self.acquire(index, LOGS[(first + step) % LOGS.len()]));
         }
         let worker = &mut self.workers[index];
@@ -291,11 +294,11 @@ impl World {
                     error: ErrorCode::NONE,
                 }),
             ) => {
-                if self.chance.below(100) < 4 {
+                if self.workers[index].chance.below(100) < 4 {
                     // It stops for long, and then goes on as if nothing had been.
                     let long = self.now_ms() + 12_000;
                     self.workers[index].until_ms = long;
-                    self.later(12_000, crate::world::Event::Stage(index, slot));
+                    self.later(12_000, super::world::Event::Stage(index, slot));
                 } else {
                     self.stage(index);
                 }
@@ -306,7 +309,7 @@ impl World {
                 worker.failed |= code != ErrorCode::NONE;
                 worker.doing = Doing::Staging(left.saturating_sub(1));
                 if left <= 1 {
-                    let commits = !worker.failed && self.chance.below(100) < 85;
+                    let commits = !worker.failed && self.workers[index].chance.below(100) < 85;
                     self.end_transaction(index, commits);
                 }
             }
@@ -335,7 +338,6 @@ impl World {
     pub(crate) fn stage_late(&mut self, index: usize, slot: u64) {
         let worker = &self.workers[index];
         if worker.slot == slot && worker.doing == Doing::Adding && worker.producer.is_some() {
-            self.figures.late += 1;
             self.stage(index);
         }
     }

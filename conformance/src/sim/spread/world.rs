@@ -2,22 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ackord_machine::{Entropy, Envelope, LogId, MonoTime, Now, WallTime};
+use ackord_machine::{Envelope, LogId, MonoTime, Now, WallTime};
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 
-use crate::host::{Host, Machine, Place};
-use crate::network::Sabotage;
-use crate::oracle::Oracle;
-use crate::worker::{Answer, Ask, Worker, key, sgc_of};
+use super::host::{Host, Machine, Place};
+use super::network::Sabotage;
+use super::oracle::Oracle;
+use super::plan::{Fault, Plan, places};
+use super::worker::{Answer, Ask, Worker, key, sgc_of};
+use crate::sim::chance::Chance;
+use crate::sim::plan::Without;
+use crate::sim::run::Report;
+use crate::transcript::Digest;
 
 pub(crate) const STATE_PARTITIONS: i32 = 2;
 pub(crate) const ORDERS: Uuid = Uuid([9; 16]);
 pub(crate) const LOGS: [LogId; 3] = [log(0), log(1), log(2)];
 /// Of each partition.
 pub(crate) const RECORDS: i64 = 12;
-const WORKERS: usize = 3;
-const FAULTS_MS: u64 = 60_000;
+pub(crate) const WORKERS: usize = 3;
+pub(crate) const NODES: u64 = 4;
 /// With no more faults, everything ends by then.
 const END_MS: u64 = 400_000;
 
@@ -32,37 +37,12 @@ pub(crate) fn group() -> Str {
     Str::from("g")
 }
 
-/// What a run came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Figures {
-    pub(crate) messages: u64,
-    pub(crate) lost: u64,
-    pub(crate) repeated: u64,
-    pub(crate) crashes: u64,
-    pub(crate) committed: u64,
-    pub(crate) aborted: u64,
-    /// Stages of workers that had stopped for long.
-    pub(crate) late: u64,
-}
-
-impl Figures {
-    pub(crate) fn add(&mut self, other: Figures) {
-        self.messages += other.messages;
-        self.lost += other.lost;
-        self.repeated += other.repeated;
-        self.crashes += other.crashes;
-        self.committed += other.committed;
-        self.aborted += other.aborted;
-        self.late += other.late;
-    }
-}
-
 /// Something that happens at its time.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     Ask(usize, Place, u64, Box<Ask>),
     Beat(usize),
-    Crash,
+    Fault(usize),
     Message(Box<Envelope>),
     Reply(u64, Box<Answer>),
     Restart(u64),
@@ -71,13 +51,16 @@ pub(crate) enum Event {
     Written(Place, u32),
 }
 
-pub(crate) struct World {
+pub(crate) struct World<'p> {
+    pub(crate) plan: &'p Plan,
+    pub(crate) without: &'p Without,
     pub(crate) now: Now,
-    pub(crate) chance: Entropy,
-    pub(crate) events: BTreeMap<(u64, u64), Event>,
-    pub(crate) order: u64,
+    pub(crate) net: Chance,
+    pub(crate) disk: Chance,
+    events: BTreeMap<(u64, u64), Event>,
+    order: u64,
     pub(crate) hosts: BTreeMap<Place, Host>,
-    pub(crate) down: BTreeSet<u64>,
+    down: BTreeSet<u64>,
     pub(crate) next_producer: i64,
     pub(crate) workers: Vec<Worker>,
     pub(crate) slots: u64,
@@ -85,68 +68,101 @@ pub(crate) struct World {
     pub(crate) asked: BTreeMap<u64, (usize, u64, Ask)>,
     pub(crate) tickets: u64,
     pub(crate) oracle: Oracle,
-    pub(crate) figures: Figures,
     pub(crate) sabotage: Option<Sabotage>,
+    pub(crate) digest: Digest,
+    pub(crate) messages: u64,
+    pub(crate) net_faults: Vec<(usize, u64)>,
+    pub(crate) commits: u64,
+    transcript: Option<Vec<String>>,
 }
 
-impl World {
-    /// Runs a seed to its end.
-    pub(crate) fn run(seed: u64, sabotage: Option<Sabotage>) -> Result<Figures, String> {
-        let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(&seed.to_le_bytes());
-        let mut world = World::new(Entropy::from_seed(bytes));
-        world.sabotage = sabotage;
-        while !world.is_over() {
-            world.next_moment();
-            if let Some(broken) = &world.oracle.broken {
-                return Err(format!("at {} ms: {broken}", world.now_ms()));
-            }
-            if world.now_ms() > END_MS {
-                return Err(world.stuck());
-            }
-        }
-        world.oracle.audit();
-        match world.oracle.broken {
-            Some(broken) => Err(broken),
-            None => Ok(world.figures),
-        }
-    }
-
-    fn new(chance: Entropy) -> Self {
+impl<'p> World<'p> {
+    pub(crate) fn new(
+        plan: &'p Plan,
+        without: &'p Without,
+        keep_transcript: bool,
+        sabotage: Option<Sabotage>,
+    ) -> Self {
+        let worker = |index| Worker::new(index, plan.chance.fork(&format!("worker {index}")));
         let mut world = World {
+            plan,
+            without,
             now: Now {
                 mono: MonoTime::from_millis(1),
                 wall: WallTime::from_millis(1_000_000),
             },
-            chance,
+            net: plan.chance.fork("net"),
+            disk: plan.chance.fork("disk"),
             events: BTreeMap::new(),
             order: 0,
             hosts: BTreeMap::new(),
             down: BTreeSet::new(),
             next_producer: 0,
-            workers: (0..WORKERS).map(Worker::new).collect(),
+            workers: (0..WORKERS).map(worker).collect(),
             slots: 0,
             asked: BTreeMap::new(),
             tickets: 0,
             oracle: Oracle::new(STATE_PARTITIONS),
-            figures: Figures::default(),
-            sabotage: None,
+            sabotage,
+            digest: Digest::default(),
+            messages: 0,
+            net_faults: Vec::new(),
+            commits: 0,
+            transcript: keep_transcript.then(Vec::new),
         };
-        let places = [Place::Tc, Place::Sgc(0), Place::Sgc(1), Place::Group];
-        let places = places.into_iter().chain(LOGS.map(Place::Leader));
-        for (place, node) in places.zip([0, 1, 2, 3, 3, 0, 1]) {
+        for (place, node) in places() {
             world.hosts.insert(place, Host::new(place, node));
         }
-        for node in 0..4 {
+        for node in 0..NODES {
             world.restart(node);
         }
-        for index in 0..WORKERS {
+        for index in (0..WORKERS).filter(|index| !without.clients.contains(index)) {
             world.later(index as u64, Event::Beat(index));
             world.later(10 + index as u64, Event::Turn(index));
         }
-        let first = world.chance.below(8000);
-        world.later(first, Event::Crash);
+        for (number, (at, _)) in plan.faults.iter().enumerate() {
+            if !without.faults.contains(&number) {
+                world.later(*at, Event::Fault(number));
+            }
+        }
         world
+    }
+
+    /// Runs to the end.
+    pub(crate) fn run(mut self) -> Report {
+        while self.oracle.broken.is_none() && !self.is_over() {
+            self.next_moment();
+            if self.now_ms() > END_MS {
+                let stuck = self.stuck();
+                self.oracle.broken.get_or_insert(stuck);
+            }
+        }
+        if self.oracle.broken.is_none() {
+            self.oracle.audit();
+        }
+        let at = self.now_ms();
+        let broken = self.oracle.broken.take();
+        Report {
+            problems: broken
+                .map(|what| format!("at {at} ms: {what}"))
+                .into_iter()
+                .collect(),
+            digest: self.digest.0,
+            transcript: self.transcript.take().unwrap_or_default(),
+            net_faults: self.net_faults,
+            simulated_ms: at,
+            requests: self.tickets,
+            deliveries: self.oracle.deliveries,
+            commits: self.commits,
+        }
+    }
+
+    pub(crate) fn say(&mut self, line: impl FnOnce() -> String) {
+        let ms = self.now_ms();
+        if let Some(transcript) = &mut self.transcript {
+            let text: String = line().chars().take(500).collect();
+            transcript.push(format!("{:>4}.{:03} {text}", ms / 1000, ms % 1000));
+        }
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
@@ -154,7 +170,8 @@ impl World {
     }
 
     pub(crate) fn is_faulty(&self) -> bool {
-        self.now_ms() < FAULTS_MS
+        let length_ms = self.without.length_ms.unwrap_or(self.plan.length_ms);
+        self.now_ms() < length_ms
     }
 
     pub(crate) fn later(&mut self, millis: u64, event: Event) {
@@ -171,17 +188,19 @@ impl World {
         });
         let due = deadlines.min();
         let event = self.events.first_key_value().map(|(at, _)| *at);
-        let event = event.expect("workers always have a turn");
-        match due.filter(|(at, _)| *at <= event.0) {
-            Some((at, place)) => {
+        let first = event.map_or(u64::MAX, |event| event.0);
+        match (due.filter(|(at, _)| *at <= first), event) {
+            (Some((at, place)), _) => {
                 self.move_to(at);
                 self.deadline(place);
             }
-            None => {
+            (None, Some(event)) => {
                 self.move_to(event.0);
                 let event = self.events.remove(&event).expect("it was there");
                 self.happen(event);
             }
+            // Without workers there comes a time when nothing happens.
+            (None, None) => self.move_to(END_MS + 1),
         }
     }
 
@@ -194,13 +213,16 @@ impl World {
     }
 
     fn happen(&mut self, event: Event) {
+        if !matches!(event, Event::Beat(_) | Event::Turn(_)) {
+            self.say(|| format!("{event:?}"));
+        }
         match event {
             Event::Ask(index, place, slot, ask) => self.arrives(index, place, slot, *ask),
             Event::Beat(index) => {
                 self.beat(index);
                 self.later(3000, Event::Beat(index));
             }
-            Event::Crash => self.crash(),
+            Event::Fault(number) => self.fault(number),
             Event::Message(envelope) => self.deliver(*envelope),
             Event::Reply(ticket, answer) => {
                 if let Some((index, slot, ask)) = self.asked.get(&ticket).cloned() {
@@ -211,34 +233,37 @@ impl World {
             Event::Stage(index, slot) => self.stage_late(index, slot),
             Event::Turn(index) => {
                 self.worker_turn(index);
-                let pause = 20 + self.chance.below(200);
+                let pause = 20 + self.workers[index].chance.below(200);
                 self.later(pause, Event::Turn(index));
             }
             Event::Written(place, epoch) => self.written(place, epoch),
         }
     }
 
-    fn crash(&mut self) {
+    fn fault(&mut self, number: usize) {
         if !self.is_faulty() {
             return;
         }
-        let next = 500 + self.chance.below(9000);
-        self.later(next, Event::Crash);
-        let node = self.chance.below(4);
-        if !self.down.insert(node) {
-            return;
-        }
-        self.figures.crashes += 1;
-        let places: Vec<Place> = self.places_on(node);
-        for place in places {
-            let kept = self.chance.below(4) as usize;
-            let host = self.hosts.get_mut(&place).expect("it is placed");
-            for entry in host.crash(kept) {
-                self.is_durable(place, &entry);
+        let (_, fault) = self.plan.faults[number];
+        self.say(|| format!("fault {number}: {fault:?}"));
+        match fault {
+            Fault::Append { place, landed } => {
+                let host = self.hosts.get_mut(&place).expect("it is placed");
+                host.fails = host.machine.is_some().then_some(landed);
             }
+            Fault::Crash { node, away_ms } if self.down.insert(node) => {
+                let mut chance = self.plan.chance.fork(&format!("crash {number}"));
+                for place in self.places_on(node) {
+                    let kept = chance.below(4) as usize;
+                    let host = self.hosts.get_mut(&place).expect("it is placed");
+                    for entry in host.crash(kept) {
+                        self.is_durable(place, &entry);
+                    }
+                }
+                self.later(away_ms, Event::Restart(node));
+            }
+            Fault::Crash { .. } => {}
         }
-        let away = self.chance.below(4000);
-        self.later(away, Event::Restart(node));
     }
 
     fn places_on(&self, node: u64) -> Vec<Place> {
@@ -249,23 +274,30 @@ impl World {
     fn restart(&mut self, node: u64) {
         self.down.remove(&node);
         for place in self.places_on(node) {
-            let now = self.now;
-            self.hosts
-                .get_mut(&place)
-                .expect("it is placed")
-                .restart(now);
-            match place {
-                Place::Tc => self.with_tc(|tc, ctx, out| tc.recovered(ctx, out)),
-                Place::Sgc(partition) => {
-                    self.with_sgc(partition, |sgc, now, out| sgc.recovered(now, out));
-                }
-                Place::Group | Place::Leader(_) => {}
+            self.restart_place(place);
+        }
+    }
+
+    pub(crate) fn restart_place(&mut self, place: Place) {
+        let now = self.now;
+        self.hosts
+            .get_mut(&place)
+            .expect("it is placed")
+            .restart(now);
+        match place {
+            Place::Tc => self.with_tc(|tc, ctx, out| tc.recovered(ctx, out)),
+            Place::Sgc(partition) => {
+                self.with_sgc(partition, |sgc, now, out| sgc.recovered(now, out));
             }
+            Place::Group | Place::Leader(_) => {}
         }
     }
 
     /// Every record is committed, and every machine knows it.
     fn is_over(&self) -> bool {
+        if self.without.clients.len() >= WORKERS {
+            return !self.is_faulty();
+        }
         let all = LOGS.len() * RECORDS as usize;
         !self.is_faulty() && self.oracle.committed.len() == all && self.unsettled().is_empty()
     }

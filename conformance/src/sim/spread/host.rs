@@ -10,8 +10,8 @@ use ackord_coord_core::share::{EndMarker, ShareCoordinator, ShareCoordinatorConf
 use ackord_coord_core::txn::{TxnConfig, TxnCoordinator};
 use ackord_machine::{Deadline, Envelope, LogId, Now};
 
-use crate::worker::Answer;
-use crate::world::{STATE_PARTITIONS, group};
+use super::worker::Answer;
+use super::world::{STATE_PARTITIONS, group};
 
 /// Which machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +58,8 @@ pub(crate) struct Host {
     pub(crate) pending: VecDeque<Pending>,
     /// An append is under way.
     pub(crate) writing: bool,
+    /// The next append to end fails; whether it has landed.
+    pub(crate) fails: Option<bool>,
     pub(crate) epoch: u32,
 }
 
@@ -71,6 +73,7 @@ impl Host {
             durable: Vec::new(),
             pending: VecDeque::new(),
             writing: false,
+            fails: None,
             epoch: 0,
         }
     }
@@ -115,6 +118,7 @@ impl Host {
     pub(crate) fn crash(&mut self, kept: usize) -> Vec<Entry> {
         self.machine = None;
         self.writing = false;
+        self.fails = None;
         let appends = std::mem::take(&mut self.pending).into_iter();
         let appends = appends.filter_map(|pending| match pending {
             Pending::Append(entry) => Some(entry),

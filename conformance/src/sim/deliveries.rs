@@ -251,6 +251,8 @@ impl Deliveries {
             .members
             .get(&conn)
             .is_some_and(|own| own.contains(member));
+        // A state that was read back since the request came is another era.
+        let current = era == self.era;
         let record = self.records.entry(key.clone()).or_default();
         let mut problem = None;
         if !reset {
@@ -261,8 +263,8 @@ impl Deliveries {
                     Some("delivered again after its acknowledgement was confirmed".to_string());
             } else if count > limit || count < 1 {
                 problem = Some(format!("delivery count {count}, the limit is {limit}"));
-            } else if record.last.1 == era
-                && (count < record.last.0 || (count == record.last.0 && count < limit))
+            } else if count < record.last.0
+                || (count == record.last.0 && count < limit && record.last.1 == era && current)
             {
                 problem = Some(format!(
                     "delivery count {} came before {count}",
@@ -270,7 +272,7 @@ impl Deliveries {
                 ));
             }
             let other = record.holder.as_ref().filter(|own| {
-                own.era == era && own.surely_until_us > now_us && own.member != member.1
+                current && own.era == era && own.surely_until_us > now_us && own.member != member.1
             });
             if let Some(other) = other {
                 problem = Some(format!("two hold it: {} and {}", other.member, member.1));

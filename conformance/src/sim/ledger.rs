@@ -193,6 +193,11 @@ impl Ledger {
                 );
                 self.registered.insert(pair);
             }
+            Request::InitProducerId(request) => {
+                if let Some(tid) = &request.transactional_id {
+                    self.renew(tid);
+                }
+            }
             Request::DeleteRecords(request) => {
                 let names = request.topics.iter().map(|topic| topic.name.to_string());
                 self.trimmed.extend(names);
@@ -437,10 +442,14 @@ impl Ledger {
         }
     }
 
+    /// What has ended so far may be fenced from now on.
+    fn renew(&mut self, tid: &str) {
+        let ended = self.ended.keys().filter(|key| key.0 == tid);
+        self.renewed.extend(ended.cloned());
+    }
+
     fn init_answered(&mut self, tid: &str, given: (i64, i16), code: ErrorCode) {
-        for key in self.ended.keys().filter(|key| key.0 == tid) {
-            self.renewed.insert(key.clone());
-        }
+        self.renew(tid);
         if code == ErrorCode::NONE && (given.0 < 0 || given.1 < 0 || given.1 == i16::MAX) {
             self.problem(format!("{tid} was given {given:?}"));
         }

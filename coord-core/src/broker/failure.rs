@@ -2,6 +2,7 @@
 
 use ackord_proto::api::Response;
 use ackord_proto::error_code::ErrorCode;
+use ackord_proto::records::Records;
 
 /// Puts a code wherever a list of results, or the lists inside a list, say NONE.
 macro_rules! put {
@@ -90,6 +91,12 @@ pub(super) fn fail(response: &mut Response) {
                 partitions,
                 acknowledge_error_code
             );
+            // The share partitions are read again, and what was acquired is anybody's.
+            let topics = response.responses.iter_mut();
+            for partition in topics.flat_map(|topic| &mut topic.partitions) {
+                partition.records = Some(Records::default());
+                partition.acquired_records.clear();
+            }
         }
         R::ShareGroupHeartbeat(response) => set(&mut response.error_code, COORDINATOR),
         R::SyncGroup(response) => set(&mut response.error_code, COORDINATOR),

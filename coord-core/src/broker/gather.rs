@@ -114,7 +114,7 @@ impl Broker {
     /// Parts that depended on a failed append have failed, whenever the last part comes.
     pub(super) fn fail_gathers(&mut self, id: OpId) {
         let gathers = self.gathers.values_mut().filter_map(Gather::missing);
-        for missing in gathers.chain(self.waits.acks()) {
+        for missing in gathers.chain(self.waits.appends()) {
             missing.fail_from(id);
         }
     }

@@ -62,12 +62,12 @@ impl WaitTable {
         Some(wait.kind)
     }
 
-    /// What the acknowledgements of waiting ShareFetches depend on.
-    pub(super) fn acks(&mut self) -> impl Iterator<Item = &mut Missing> {
+    /// What the answers of waiting ShareFetches depend on.
+    pub(super) fn appends(&mut self) -> impl Iterator<Item = &mut Missing> {
         self.waits
             .values_mut()
             .filter_map(|wait| match &mut wait.kind {
-                WaitKind::ShareFetch(wait) => Some(wait.acks()),
+                WaitKind::ShareFetch(wait) => Some(wait.appends()),
                 WaitKind::Fetch(_) | WaitKind::ShareRefused(_) => None,
             })
     }

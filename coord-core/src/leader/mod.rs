@@ -298,7 +298,7 @@ impl Leader {
             let Some(write) = self.writes.remove(&correlation) else {
                 continue;
             };
-            if let Some(ticket) = write.ticket {
+            for (ticket, _) in write.tickets {
                 let code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
                 out.reply(
                     ticket,
@@ -383,7 +383,12 @@ impl Leader {
         let refusal = change.refused;
         if change.is_empty() {
             if let Some(ticket) = ticket {
-                out.reply(ticket, persist::acknowledged(refusal));
+                // What the request found may follow from a write under way.
+                let mut writes = self.writes.values_mut().rev();
+                match writes.find(|write| write.group == *group) {
+                    Some(write) => write.tickets.push((ticket, refusal)),
+                    None => out.reply(ticket, persist::acknowledged(refusal)),
+                }
             }
             return false;
         }
@@ -394,8 +399,7 @@ impl Leader {
         let group = group.clone();
         let write = persist::Write {
             group,
-            ticket,
-            refusal,
+            tickets: ticket.map(|ticket| (ticket, refusal)).into_iter().collect(),
             envelope: envelope.clone(),
         };
         self.retry_later(ctx.now, TimerKey::Write(correlation));

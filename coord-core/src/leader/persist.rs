@@ -38,9 +38,8 @@ pub(super) fn acknowledged(refusal: Option<AckError>) -> LeaderReply {
 #[derive(Clone, Debug)]
 pub(super) struct Write {
     pub(super) group: Str,
-    pub(super) ticket: Option<Ticket>,
-    /// Records of the request that were refused while others were done.
-    pub(super) refusal: Option<AckError>,
+    /// Who waits for it, with what was refused of the request while the rest was done.
+    pub(super) tickets: Vec<(Ticket, Option<AckError>)>,
     pub(super) envelope: Envelope,
 }
 
@@ -203,12 +202,12 @@ impl Leader {
             .next();
         let code = result.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |result| result.error_code);
         if code == ErrorCode::NONE {
-            if let Some(ticket) = write.ticket {
-                out.reply(ticket, acknowledged(write.refusal));
+            for (ticket, refusal) in write.tickets {
+                out.reply(ticket, acknowledged(refusal));
             }
             return None;
         }
-        if let Some(ticket) = write.ticket {
+        for (ticket, _) in write.tickets {
             let message = result.and_then(|result| result.error_message.clone());
             out.reply(
                 ticket,

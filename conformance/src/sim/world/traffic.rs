@@ -97,6 +97,7 @@ impl World<'_> {
                     .push(format!("an answer cannot be read: {error}"));
             }
         };
+        self.ledger.borrow_mut().deliveries.era = self.cluster.era();
         self.ledger.borrow_mut().on_response(
             (call.arrived_us.unwrap_or(self.mono_us), self.mono_us),
             conn.0,

@@ -106,8 +106,9 @@ impl Broker {
             }
             self.acknowledge(ticket, &group, &member, acks, types);
         }
+        let gate = self.share_state_gate(&group, acks.iter().map(|acks| acks.id));
         if let Some(Gather::ShareAcknowledge(mut gather)) = self.gathers.remove(&slot) {
-            gather.missing.arrived(None);
+            gather.missing.arrived(gate);
             self.share_acknowledge_progress(slot, gather);
         }
     }

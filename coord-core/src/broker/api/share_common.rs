@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use ackord_machine::LogId;
+use ackord_machine::{LogId, OpId};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
@@ -102,6 +102,24 @@ impl Broker {
         let topic = Str::from(SHARE_STATE_TOPIC);
         let all = partitions.into_iter();
         all.map(|index| (topic.clone(), index)).collect()
+    }
+
+    /// The newest append that the states of these share partitions depend on, unless all is durable.
+    ///
+    /// What a leader answers without an append of its own may follow from one under way: a record
+    /// that was released, a start offset that has passed. It is told when that is durable.
+    pub(super) fn share_state_gate(
+        &self,
+        group: &str,
+        shares: impl Iterator<Item = LogId>,
+    ) -> Option<OpId> {
+        let count = self.share_state_partitions();
+        let log = |id: LogId| {
+            let own = state_partition_for(group, id.topic, id.partition, count);
+            self.metadata.log(SHARE_STATE_TOPIC, own)
+        };
+        let appends = shares.filter_map(|id| self.journal.newest(log(id)?));
+        appends.max()
     }
 
     /// Whether the state of a share partition is being read back.

@@ -52,6 +52,13 @@ struct PartitionAnswer {
     acquired: Vec<Acquired>,
 }
 
+impl PartitionAnswer {
+    /// Whether it has a record that was delivered before.
+    fn is_repeated(&self) -> bool {
+        self.acquired.iter().any(|range| range.delivery_count > 1)
+    }
+}
+
 /// A request whose acknowledgements are under way.
 #[derive(Debug)]
 pub(in crate::broker) struct ShareFetchAcks {
@@ -86,8 +93,8 @@ pub(in crate::broker) struct ShareFetchWait {
     terms: Terms,
     logs: Vec<LogId>,
     answers: BTreeMap<LogId, PartitionAnswer>,
-    /// What the acknowledgements depend on.
-    acks: Missing,
+    /// What the answer depends on.
+    appends: Missing,
     /// Partitions that the store reads for this request, and from where.
     reading: Vec<(LogId, i64)>,
     /// Partitions that the store has read; not looked at again before something happens there.
@@ -97,8 +104,8 @@ pub(in crate::broker) struct ShareFetchWait {
 }
 
 impl ShareFetchWait {
-    pub(in crate::broker) fn acks(&mut self) -> &mut Missing {
-        &mut self.acks
+    pub(in crate::broker) fn appends(&mut self) -> &mut Missing {
+        &mut self.appends
     }
 
     pub(in crate::broker) fn group(&self) -> &str {
@@ -176,8 +183,9 @@ impl Broker {
             let types = check_types(&acks.ranges, version, request.is_renew_ack);
             self.acknowledge(ticket, &group, &member, acks, types);
         }
+        let gate = self.share_state_gate(&group, acks.iter().map(|acks| acks.id));
         if let Some(Gather::ShareFetch(mut gather)) = self.gathers.remove(&slot) {
-            gather.missing.arrived(None);
+            gather.missing.arrived(gate);
             self.share_fetch_progress(slot, gather);
         }
     }
@@ -303,7 +311,7 @@ impl Broker {
             terms,
             logs,
             answers,
-            acks: missing,
+            appends: missing,
             reading: Vec::new(),
             has_read: Vec::new(),
             woken: false,
@@ -520,8 +528,12 @@ impl Broker {
         }
     }
 
-    pub(in crate::broker) fn answer_share_fetch(&mut self, slot: u64, wait: ShareFetchWait) {
+    pub(in crate::broker) fn answer_share_fetch(&mut self, slot: u64, mut wait: ShareFetchWait) {
         self.timers.cancel(&TimerKey::Wait(slot));
+        // A delivery count that was seen never goes back: what freed the record has to be durable.
+        let again = wait.answers.iter().filter(|(_, own)| own.is_repeated());
+        let gate = self.share_state_gate(&wait.terms.group, again.map(|(log, _)| *log));
+        wait.appends.arrived(gate);
         let lock_ms = self.share_settings(&wait.terms.group).record_lock_ms;
         for (log, answer) in &wait.answers {
             let bytes = answer.chunks.iter().map(Bytes::len).sum();
@@ -561,7 +573,7 @@ impl Broker {
             responses: responses.collect(),
             ..Default::default()
         };
-        self.respond_whole(slot, response, wait.acks);
+        self.respond_whole(slot, response, wait.appends);
     }
 }
 

@@ -208,6 +208,35 @@ impl ShareAcknowledgements {
     }
 }
 
+/// Acknowledgements that a producer has handed back, because the broker cannot take them into a
+/// transaction: see [`ProducerCommand::SendShareAcksOrFallBack`].
+///
+/// [`ProducerCommand::SendShareAcksOrFallBack`]: crate::ProducerCommand::SendShareAcksOrFallBack
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "these records are acknowledged by nobody yet"]
+pub struct PlainAcknowledgements {
+    pub(crate) acknowledgements: ShareAcknowledgements,
+    pub(crate) group: ShareGroupMetadata,
+    pub(crate) missing: &'static str,
+}
+
+impl PlainAcknowledgements {
+    /// What is to be acknowledged.
+    pub fn acknowledgements(&self) -> &ShareAcknowledgements {
+        &self.acknowledgements
+    }
+
+    /// The membership under which the records were acquired.
+    pub fn group(&self) -> &ShareGroupMetadata {
+        &self.group
+    }
+
+    /// The API or feature that the broker does not offer.
+    pub fn missing(&self) -> &'static str {
+        self.missing
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::vec::Vec;

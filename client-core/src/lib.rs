@@ -58,7 +58,8 @@ mod share_consumer;
 mod versions;
 
 pub use acknowledgements::{
-    AcknowledgeType, AcknowledgedRange, ShareAcknowledgements, ShareGroupMetadata,
+    AcknowledgeType, AcknowledgedRange, PlainAcknowledgements, ShareAcknowledgements,
+    ShareGroupMetadata,
 };
 pub use admin::{
     Admin, AdminCommand, AdminConfig, AdminOutput, ConfigResource, Isolation, ItemResult, NewTopic,

@@ -57,7 +57,7 @@ use bytes::BytesMut;
 
 use crate::socket;
 
-pub use ackord_client_core::client::{ProducerRecord, RecordMetadata};
+pub use ackord_client_core::client::{ProducerRecord, RecordMetadata, ShareAcksSent};
 
 /// Topics, configs and offsets.
 pub type Admin = client::Admin<AsyncStd>;

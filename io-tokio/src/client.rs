@@ -58,7 +58,7 @@ use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime;
 
-pub use ackord_client_core::client::{ProducerRecord, RecordMetadata};
+pub use ackord_client_core::client::{ProducerRecord, RecordMetadata, ShareAcksSent};
 
 /// Topics, configs and offsets.
 pub type Admin = client::Admin<Tokio>;

@@ -24,6 +24,7 @@ cases! {
     a_second_producer_fences_the_first(BROKER);
     a_worker_that_aborts_every_third_time_copies_each_record_once(BROKER);
     an_acknowledger_without_output(BROKER);
+    an_older_broker_is_told_apart_or_fallen_back_from(BROKER);
     an_explicit_consumer_accepts_releases_and_rejects(BROKER);
     dropped_polls_lose_nothing(BROKER);
     results_of_acknowledgements_are_told(BROKER);

@@ -39,7 +39,9 @@ use std::time::Duration;
 
 pub use admin::Admin;
 pub use fetcher::Fetcher;
-pub use producer::{Producer, ProducerRecord, RecordMetadata, TransactionalShareAcknowledger};
+pub use producer::{
+    Producer, ProducerRecord, RecordMetadata, ShareAcksSent, TransactionalShareAcknowledger,
+};
 pub use runtime::Runtime;
 pub use share_consumer::{PolledStream, ShareConsumer};
 

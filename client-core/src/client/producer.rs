@@ -11,8 +11,8 @@ use super::clock::random_seed;
 use super::handle::Handle;
 use super::runtime::Runtime;
 use crate::{
-    ClientError, PreparedTxnState, ProducerCommand, ProducerConfig, ProducerOutput, RecordHeader,
-    ShareAcknowledgements, ShareGroupMetadata, TxnCompletion,
+    ClientError, PlainAcknowledgements, PreparedTxnState, ProducerCommand, ProducerConfig,
+    ProducerOutput, RecordHeader, ShareAcknowledgements, ShareGroupMetadata, TxnCompletion,
 };
 
 /// A record to send.
@@ -48,6 +48,18 @@ pub struct RecordMetadata {
     pub partition: i32,
     /// Offset; -1 where the broker knew the record already and no longer says where.
     pub offset: i64,
+}
+
+/// Where acknowledgements have gone that were allowed to fall back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "what has fallen back is acknowledged by nobody yet"]
+pub enum ShareAcksSent {
+    /// Nowhere: the broker cannot take them into a transaction. After its commit they are for
+    /// [`ShareConsumer::acknowledge_plainly`](super::ShareConsumer::acknowledge_plainly); where it
+    /// does not commit they are to be dropped.
+    FallenBack(PlainAcknowledgements),
+    /// Into the transaction.
+    InTransaction,
 }
 
 /// The transactional producer; errors say what to do next.
@@ -152,6 +164,52 @@ impl<R: Runtime> Producer<R> {
         self.0.call(command).await.map(|_| ())
     }
 
+    /// As [`send_share_acks_to_transaction`](Self::send_share_acks_to_transaction), but a broker
+    /// without acknowledgements in a transaction is no error, only less: see
+    /// [`ProducerCommand::SendShareAcksOrFallBack`]. Each time that this happens a warning goes to
+    /// the [`log`] of the application.
+    ///
+    /// ```no_run
+    /// # use ackord_client_core::client::{Producer, Runtime, ShareAcksSent, ShareConsumer};
+    /// # use ackord_client_core::{ClientError, ShareAcknowledgements, ShareGroupMetadata};
+    /// # async fn commit<R: Runtime>(
+    /// #     producer: Producer<R>,
+    /// #     consumer: ShareConsumer<R>,
+    /// #     acks: ShareAcknowledgements,
+    /// #     group: ShareGroupMetadata,
+    /// # ) -> Result<(), ClientError> {
+    /// let sent = producer.send_share_acks_or_fall_back(acks, group).await?;
+    /// producer.commit_transaction().await?;
+    /// if let ShareAcksSent::FallenBack(plain) = sent {
+    ///     consumer.acknowledge_plainly(plain).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn send_share_acks_or_fall_back(
+        &self,
+        acknowledgements: ShareAcknowledgements,
+        group: ShareGroupMetadata,
+    ) -> Result<ShareAcksSent, ClientError> {
+        let command = ProducerCommand::SendShareAcksOrFallBack {
+            acknowledgements,
+            group,
+        };
+        match self.0.call(command).await? {
+            ProducerOutput::FallenBack(plain) => {
+                log::warn!(
+                    "the broker does not offer {}: acknowledgements for the share group {} are not \
+                     in the transaction; after a crash between its commit and the plain \
+                     acknowledgement the records are delivered again",
+                    plain.missing(),
+                    plain.group().group_id
+                );
+                Ok(ShareAcksSent::FallenBack(plain))
+            }
+            _ => Ok(ShareAcksSent::InTransaction),
+        }
+    }
+
     /// See [`ProducerCommand::Flush`].
     pub async fn flush(&self) -> Result<(), ClientError> {
         self.0.call(ProducerCommand::Flush).await.map(|_| ())
@@ -208,6 +266,23 @@ impl<R: Runtime> TransactionalShareAcknowledger<R> {
             .send_share_acks_to_transaction(acknowledgements, group)
             .await?;
         self.0.commit_transaction().await
+    }
+
+    /// As [`commit_acknowledgements`](Self::commit_acknowledgements), but where the broker has no
+    /// acknowledgements in a transaction they come back, as with
+    /// [`Producer::send_share_acks_or_fall_back`].
+    pub async fn commit_acknowledgements_or_fall_back(
+        &self,
+        acknowledgements: ShareAcknowledgements,
+        group: ShareGroupMetadata,
+    ) -> Result<ShareAcksSent, ClientError> {
+        self.0.begin_transaction().await?;
+        let sent = self
+            .0
+            .send_share_acks_or_fall_back(acknowledgements, group)
+            .await?;
+        self.0.commit_transaction().await?;
+        Ok(sent)
     }
 
     /// First call of an instance that takes up what another has prepared; see

@@ -15,8 +15,8 @@ use super::handle::{Calling, Handle};
 use super::runtime::Runtime;
 use super::{ANOTHER, millis};
 use crate::{
-    AcknowledgeType, AcknowledgementResult, ClientError, ConsumerRecord, PolledRecords,
-    ShareCommand, ShareConsumerConfig, ShareGroupMetadata, ShareOutput,
+    AcknowledgeType, AcknowledgementResult, ClientError, ConsumerRecord, PlainAcknowledgements,
+    PolledRecords, ShareCommand, ShareConsumerConfig, ShareGroupMetadata, ShareOutput,
 };
 
 /// How long one poll of a stream waits. Nothing is seen of it: an empty poll is repeated.
@@ -86,6 +86,17 @@ impl<R: Runtime> ShareConsumer<R> {
             kind,
         };
         self.0.call(command).await.map(|_| ())
+    }
+
+    /// See [`ShareCommand::AcknowledgePlainly`].
+    pub async fn acknowledge_plainly(
+        &self,
+        plain: PlainAcknowledgements,
+    ) -> Result<Vec<AcknowledgementResult>, ClientError> {
+        match self.0.call(ShareCommand::AcknowledgePlainly(plain)).await? {
+            ShareOutput::Acknowledged(results) => Ok(results),
+            _ => Err(ANOTHER),
+        }
     }
 
     /// See [`ShareCommand::CommitSync`].

@@ -6,7 +6,10 @@ use ackord_proto::records::RecordHeader;
 use ackord_proto::str::Str;
 use bytes::Bytes;
 
-use crate::{Endpoint, PreparedTxnState, ShareAcknowledgements, ShareGroupMetadata, TxnCompletion};
+use crate::{
+    Endpoint, PlainAcknowledgements, PreparedTxnState, ShareAcknowledgements, ShareGroupMetadata,
+    TxnCompletion,
+};
 
 /// Settings of a [`Producer`](crate::Producer). Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +88,21 @@ pub enum ProducerCommand {
         /// Headers.
         headers: Vec<RecordHeader>,
     },
+    /// As [`SendShareAcksToTransaction`](Self::SendShareAcksToTransaction), but a broker that cannot
+    /// take them into a transaction (one without KIP-1289, or below transaction version 2) is no
+    /// error: they come back as [`ProducerOutput::FallenBack`], and the transaction goes on without
+    /// them.
+    ///
+    /// They are to be acknowledged once the transaction has committed, and not at all where it has
+    /// not: by [`ShareCommand::AcknowledgePlainly`](crate::ShareCommand::AcknowledgePlainly). So
+    /// nothing is lost, but it is exactly once no longer: after a crash between the two the records
+    /// are delivered again although their output is visible.
+    SendShareAcksOrFallBack {
+        /// What to acknowledge.
+        acknowledgements: ShareAcknowledgements,
+        /// The membership under which the records were acquired.
+        group: ShareGroupMetadata,
+    },
     /// Binds acknowledgements of a share group to the open transaction (KIP-1289): with the commit
     /// the records are done, with an abort they are delivered again.
     SendShareAcksToTransaction {
@@ -102,6 +120,8 @@ pub enum ProducerOutput {
     Completed(TxnCompletion),
     /// It is done.
     Done,
+    /// The broker cannot take acknowledgements into a transaction: they are not in it.
+    FallenBack(PlainAcknowledgements),
     /// The transaction is prepared; by this it is completed.
     Prepared(PreparedTxnState),
     /// The record is stored; it becomes visible with the commit.

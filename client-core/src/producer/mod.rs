@@ -25,7 +25,7 @@ pub use two_phase::{BadPreparedTxnState, PreparedTxnState, TxnCompletion};
 use crate::network::{Network, NetworkConfig, Reply, TopicCreation};
 use crate::{CallId, ClientEffect, ClientError, ClientInput, Machine};
 use accumulator::{Accumulator, PendingRecord, TopicPartition};
-use share_acks::Stage;
+use share_acks::{Stage, WhereUnsupported};
 
 /// How transactions work with this broker (KIP-890).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,10 +207,20 @@ impl Producer {
                     record,
                 })
             }
+            ProducerCommand::SendShareAcksOrFallBack {
+                acknowledgements,
+                group,
+            } => {
+                let stage = Stage::new(acknowledgements, group, WhereUnsupported::FallBack);
+                self.take_share_acks(now, call, stage)
+            }
             ProducerCommand::SendShareAcksToTransaction {
                 acknowledgements,
                 group,
-            } => self.take_share_acks(now, call, acknowledgements, group),
+            } => {
+                let stage = Stage::new(acknowledgements, group, WhereUnsupported::Fail);
+                self.take_share_acks(now, call, stage)
+            }
         };
         if let Err(error) = taken {
             self.finish(call, Err(error));

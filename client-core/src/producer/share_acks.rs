@@ -12,13 +12,50 @@ use super::sender::first_cause;
 use super::verdict::{Asked, Verdict, error, verdict};
 use super::{Producer, ProducerOutput, Tag, Touched, TransactionVersion, WRONG_KIND};
 use crate::network::{CoordinatorKind, Failure, Route, Sending};
-use crate::{CallId, ClientError, ShareAcknowledgements, ShareGroupMetadata};
+use crate::{
+    CallId, ClientError, PlainAcknowledgements, ShareAcknowledgements, ShareGroupMetadata,
+};
 
 /// Acknowledgements on their way into the transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stage {
     acknowledgements: ShareAcknowledgements,
     group: ShareGroupMetadata,
+    where_unsupported: WhereUnsupported,
+}
+
+/// What becomes of acknowledgements that the broker cannot take into a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WhereUnsupported {
+    Fail,
+    /// The application gets them back.
+    FallBack,
+}
+
+impl Stage {
+    pub(super) fn new(
+        acknowledgements: ShareAcknowledgements,
+        group: ShareGroupMetadata,
+        where_unsupported: WhereUnsupported,
+    ) -> Self {
+        Stage {
+            acknowledgements,
+            group,
+            where_unsupported,
+        }
+    }
+
+    /// The answer where the broker does not offer `api`.
+    fn unsupported(self, api: &'static str) -> Result<ProducerOutput, ClientError> {
+        match self.where_unsupported {
+            WhereUnsupported::Fail => Err(ClientError::Unsupported { api }),
+            WhereUnsupported::FallBack => Ok(ProducerOutput::FallenBack(PlainAcknowledgements {
+                acknowledgements: self.acknowledgements,
+                group: self.group,
+                missing: api,
+            })),
+        }
+    }
 }
 
 impl Producer {
@@ -26,10 +63,14 @@ impl Producer {
         &mut self,
         now: Now,
         call: CallId,
-        acknowledgements: ShareAcknowledgements,
-        group: ShareGroupMetadata,
+        stage: Stage,
     ) -> Result<(), ClientError> {
         self.in_transaction()?;
+        let Stage {
+            acknowledgements,
+            group,
+            ..
+        } = &stage;
         if group.group_id.is_empty() {
             return Err(ClientError::InvalidArgument("the group id cannot be empty"));
         }
@@ -38,9 +79,9 @@ impl Producer {
             return Err(ClientError::InvalidArgument(WHY));
         }
         if self.version == TransactionVersion::One {
-            return Err(ClientError::Unsupported {
-                api: "transaction.version 2",
-            });
+            let output = stage.unsupported("transaction.version 2")?;
+            self.finish(call, Ok(output));
+            return Ok(());
         }
         if acknowledgements.is_empty() {
             self.finish(call, Ok(ProducerOutput::Done));
@@ -54,13 +95,7 @@ impl Producer {
             topics: acknowledgements.registration(),
             ..Default::default()
         };
-        self.stages.insert(
-            call,
-            Stage {
-                acknowledgements,
-                group,
-            },
-        );
+        self.stages.insert(call, stage);
         let (route, limit) = (self.coordinator(), self.api_limit(now));
         self.send(Sending::new(Tag::AddShareAcks(call), route, body, limit));
         Ok(())
@@ -82,9 +117,7 @@ impl Producer {
             }
             Ok(_) => WRONG_KIND,
             // Nothing has happened at the broker: the transaction goes on without these.
-            Err(Failure::Unsupported(api)) => {
-                return self.stage_failed(call, ClientError::Unsupported { api });
-            }
+            Err(Failure::Unsupported(api)) => return self.stage_unsupported(call, api),
             Err(failure) => {
                 self.touched = Touched::Yes;
                 return self.stage_broke(call, failure.into());
@@ -144,6 +177,10 @@ impl Producer {
                 (code, message)
             }
             Ok(_) => (WRONG_KIND, None),
+            // What was registered has nothing staged in it, which a commit may end.
+            Err(Failure::Unsupported(api)) if self.falls_back(call) => {
+                return self.stage_unsupported(call, api);
+            }
             Err(failure) => return self.stage_broke(call, failure.into()),
         };
         match verdict(Asked::Stage, code) {
@@ -159,6 +196,17 @@ impl Producer {
                 let refusal = stage_error(&other, code, &message);
                 self.stage_broke(call, refusal);
             }
+        }
+    }
+
+    fn falls_back(&self, call: CallId) -> bool {
+        let stage = self.stages.get(&call);
+        stage.is_some_and(|stage| stage.where_unsupported == WhereUnsupported::FallBack)
+    }
+
+    fn stage_unsupported(&mut self, call: CallId, api: &'static str) {
+        if let Some(stage) = self.stages.remove(&call) {
+            self.finish(call, stage.unsupported(api));
         }
     }
 

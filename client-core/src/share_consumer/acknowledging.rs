@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ackord_machine::MonoTime;
 use ackord_proto::api::Response;
 use ackord_proto::error_code::ErrorCode;
+use ackord_proto::kip1289::ACKNOWLEDGE_GAP;
 use ackord_proto::messages::{ShareAcknowledgeRequest, ShareAcknowledgeResponse};
 
 use super::session::{Acks, FINAL_EPOCH, Key, UnderWay, acknowledge_topics, has_renewals};
@@ -14,7 +15,7 @@ use super::{
     ShareConsumer, ShareOutput, Tag,
 };
 use crate::network::{Failure, Route, Sending};
-use crate::{AcknowledgeType, CallId, ClientError};
+use crate::{AcknowledgeType, AcknowledgedRange, CallId, ClientError, PlainAcknowledgements};
 
 impl ShareConsumer {
     pub(super) fn acknowledge(
@@ -51,6 +52,50 @@ impl ShareConsumer {
             held.remove(offset, offset);
         }
         self.queue_ack(key, offset, offset, kind.code());
+        Ok(())
+    }
+
+    /// What no transaction has taken. All or nothing.
+    pub(super) fn acknowledge_plainly(
+        &mut self,
+        now: MonoTime,
+        call: CallId,
+        plain: &PlainAcknowledgements,
+    ) -> Result<(), ClientError> {
+        if self.config.acknowledgement_mode != AcknowledgementMode::Transactional {
+            const WHY: &str =
+                "only in transactional mode a producer acknowledges and may fall back";
+            return Err(ClientError::IllegalState(WHY));
+        }
+        let group = &plain.group;
+        if group.group_id != self.config.group_id || group.member_id != self.member.member_id {
+            const WHY: &str = "another member has acquired these records";
+            return Err(ClientError::InvalidArgument(WHY));
+        }
+        let is_held = |key, range: AcknowledgedRange| {
+            let held = self.held.get(&key);
+            range.acknowledge_type == ACKNOWLEDGE_GAP
+                || held.is_some_and(|held| {
+                    (range.first_offset..=range.last_offset)
+                        .all(|offset| held.get(offset).is_some())
+                })
+        };
+        let ranges = || {
+            let all = plain.acknowledgements.iter();
+            all.map(|(_, topic_id, partition, range)| ((topic_id, partition), range))
+        };
+        if !ranges().all(|(key, range)| is_held(key, range)) {
+            const WHY: &str = "a record is not held any more; they are held until the next poll";
+            return Err(ClientError::IllegalState(WHY));
+        }
+        self.take_commit(now, call)?;
+        for (key, range) in ranges() {
+            let (first, last) = (range.first_offset, range.last_offset);
+            if let Some(held) = self.held.get_mut(&key) {
+                held.remove(first, last);
+            }
+            self.queue_ack(key, first, last, range.acknowledge_type);
+        }
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
-use crate::{AcknowledgeType, Endpoint, ShareGroupMetadata};
+use crate::{AcknowledgeType, Endpoint, PlainAcknowledgements, ShareGroupMetadata};
 
 /// How records are acknowledged (`share.acknowledgement.mode`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +92,11 @@ pub enum ShareCommand {
         /// What becomes of it.
         kind: AcknowledgeType,
     },
+    /// In transactional mode: acknowledges without a transaction what a producer has handed back
+    /// ([`ProducerCommand::SendShareAcksOrFallBack`](crate::ProducerCommand::SendShareAcksOrFallBack)),
+    /// and goes on as [`CommitSync`](Self::CommitSync). To be called after the commit of the
+    /// producer's transaction and before the next poll; all records have to be held still.
+    AcknowledgePlainly(PlainAcknowledgements),
     /// Sends what was acknowledged, gives back the other records, leaves the group and closes the
     /// connections. The last command.
     Close,

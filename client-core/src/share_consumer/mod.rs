@@ -147,6 +147,7 @@ impl ShareConsumer {
             } => self
                 .acknowledge((topic_id, partition), offset, kind)
                 .map(|()| self.finish(call, Ok(ShareOutput::Done))),
+            ShareCommand::AcknowledgePlainly(plain) => self.acknowledge_plainly(now, call, &plain),
             ShareCommand::Close => {
                 self.close(now, call);
                 Ok(())

@@ -18,6 +18,8 @@ use ackord_client_core::{
 };
 use ackord_proto::error_code::ErrorCode;
 
+use super::falling_back::OlderBroker;
+
 pub(super) const PARTITIONS: i32 = 2;
 pub(super) const POLL: Duration = Duration::from_secs(10);
 
@@ -37,9 +39,25 @@ impl<R> Drop for Broker<R> {
 
 impl<R: Runtime> Broker<R> {
     pub(super) fn start(program: &str) -> Self {
+        Self::start_with(program, &[])
+    }
+
+    /// One that offers no API of KIP-1289.
+    pub(super) fn older(program: &str) -> Self {
+        let front = OlderBroker::new();
+        let address = front.address();
+        let advertised = format!("advertised.listeners=PLAINTEXT://{address}");
+        let mut broker = Self::start_with(program, &["--set", &advertised]);
+        front.serve(broker.endpoint.to_string());
+        broker.endpoint = address.parse().expect("an address");
+        broker
+    }
+
+    fn start_with(program: &str, more: &[&str]) -> Self {
         let mut process = Command::new(program)
             .args(["--listen", "127.0.0.1:0", "--durability", "memory"])
             .args(["--set", "transaction.two.phase.commit.enable=true"])
+            .args(more)
             .stdout(Stdio::piped())
             .spawn()
             .expect("the broker starts");

@@ -5,6 +5,7 @@ mod acknowledging;
 mod bench;
 mod cancelling;
 mod copying;
+mod falling_back;
 
 pub(crate) use acknowledging::{
     an_acknowledger_without_output, an_explicit_consumer_accepts_releases_and_rejects,
@@ -18,3 +19,4 @@ pub(crate) use copying::{
     a_second_producer_fences_the_first,
     a_worker_that_aborts_every_third_time_copies_each_record_once,
 };
+pub(crate) use falling_back::an_older_broker_is_told_apart_or_fallen_back_from;

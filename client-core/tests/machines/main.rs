@@ -8,4 +8,5 @@ mod producer_ends;
 mod producer_share_acks;
 mod producer_two_phase;
 mod share_consumer;
+mod share_fall_back;
 mod share_membership;

@@ -44,15 +44,18 @@ fn acks(kind: AcknowledgeType) -> ShareAcknowledgements {
     ShareAcknowledgements::from_records(&polled, kind)
 }
 
-fn send_acks(bench: &mut Bench<Producer>, acknowledgements: ShareAcknowledgements) -> CallId {
-    let group = ShareGroupMetadata {
+fn group() -> ShareGroupMetadata {
+    ShareGroupMetadata {
         group_id: "g".into(),
         member_id: "AAAAAAAAAAAAAAAAAAAAAQ".into(),
         member_epoch: 4,
-    };
+    }
+}
+
+fn send_acks(bench: &mut Bench<Producer>, acknowledgements: ShareAcknowledgements) -> CallId {
     bench.call(ProducerCommand::SendShareAcksToTransaction {
         acknowledgements,
-        group,
+        group: group(),
     })
 }
 
@@ -297,6 +300,71 @@ fn a_broker_without_the_apis_is_told_apart_at_once() {
     let call = send_acks(&mut bench, acks(AcknowledgeType::Accept));
     let api = "transaction.version 2";
     assert_eq!(bench.result(call), Err(ClientError::Unsupported { api }));
+}
+
+/// Asks for the fall-back; `take_away` says what the broker does not offer.
+fn fall_back(take_away: impl Fn(&mut Bench<Producer>)) -> (Bench<Producer>, CallId) {
+    let mut bench = producer();
+    take_away(&mut bench);
+    init(&mut bench, 40, 7);
+    begin(&mut bench);
+    let call = bench.call(ProducerCommand::SendShareAcksOrFallBack {
+        acknowledgements: acks(AcknowledgeType::Accept),
+        group: group(),
+    });
+    (bench, call)
+}
+
+#[test]
+fn acknowledgements_come_back_where_the_broker_has_no_transaction_for_them() {
+    let first_key = |bench: &mut Bench<Producer>| {
+        bench.offers.remove(&ADD_SHARE_ACKS_TO_TXN_KEY);
+    };
+    let second_key = |bench: &mut Bench<Producer>| {
+        bench.offers.insert(TXN_SHARE_ACKNOWLEDGE_KEY, (0, 0));
+    };
+    let feature = |bench: &mut Bench<Producer>| bench.transaction_version = 1;
+    let cases: [(&dyn Fn(&mut Bench<Producer>), &str, bool); 3] = [
+        (&first_key, "AddShareAcksToTxn", false),
+        (&second_key, "TxnShareAcknowledge", true),
+        (&feature, "transaction.version 2", false),
+    ];
+    for (take_away, missing, registers) in cases {
+        let (mut bench, call) = fall_back(take_away);
+        if registers {
+            register(&mut bench);
+        }
+        let Ok(ProducerOutput::FallenBack(plain)) = bench.result(call) else {
+            panic!("{missing}: no fall-back");
+        };
+        assert_eq!((plain.missing(), plain.group()), (missing, &group()));
+        assert_eq!(plain.acknowledgements(), &acks(AcknowledgeType::Accept));
+        let commit = bench.call(ProducerCommand::CommitTransaction);
+        if registers {
+            let sent = bench.next();
+            assert!(end(&sent).1.committed, "the transaction is as it was");
+            bench.answer(&sent, ended(40, 8));
+        }
+        assert!(bench.is_silent() && bench.result(commit).is_ok());
+    }
+}
+
+#[test]
+fn nothing_falls_back_where_the_broker_takes_them_or_refuses_them() {
+    let (mut bench, call) = fall_back(|_| ());
+    register(&mut bench);
+    let sent = bench.next();
+    bench.answer(&sent, staged(ErrorCode::NONE, ErrorCode::NONE));
+    assert_eq!(bench.result(call), Ok(ProducerOutput::Done));
+
+    let (mut bench, call) = fall_back(|_| ());
+    register(&mut bench);
+    let sent = bench.next();
+    bench.answer(
+        &sent,
+        staged(ErrorCode::NONE, ErrorCode::INVALID_RECORD_STATE),
+    );
+    assert!(bench.result(call).unwrap_err().is_abortable());
 }
 
 #[test]

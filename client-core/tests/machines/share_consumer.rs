@@ -144,7 +144,7 @@ fn refused(error_code: ErrorCode) -> ShareFetchResponse {
 }
 
 /// Acknowledgements in a ShareFetch or ShareAcknowledge: first, last, type.
-fn acks(sent: &Sent) -> Vec<(i64, i64, i8)> {
+pub(crate) fn acks(sent: &Sent) -> Vec<(i64, i64, i8)> {
     match &sent.request {
         Request::ShareFetch(request) => {
             let partitions = request.topics.iter().flat_map(|topic| &topic.partitions);
@@ -164,7 +164,7 @@ fn acks(sent: &Sent) -> Vec<(i64, i64, i8)> {
     }
 }
 
-fn acknowledged(code: ErrorCode) -> ShareAcknowledgeResponse {
+pub(crate) fn acknowledged(code: ErrorCode) -> ShareAcknowledgeResponse {
     let partition = AcknowledgedPartition {
         error_code: code,
         ..Default::default()
@@ -200,7 +200,7 @@ fn answer_record(
     bench.result(call)
 }
 
-fn committed(bench: &mut Bench<ShareConsumer>, call: CallId) -> Vec<(i32, ErrorCode)> {
+pub(crate) fn committed(bench: &mut Bench<ShareConsumer>, call: CallId) -> Vec<(i32, ErrorCode)> {
     match bench.result(call) {
         Ok(ShareOutput::Acknowledged(results)) => results
             .iter()
@@ -211,7 +211,7 @@ fn committed(bench: &mut Bench<ShareConsumer>, call: CallId) -> Vec<(i32, ErrorC
 }
 
 /// A member that holds offsets 0 to 3 from its first poll.
-fn holder(mode: AcknowledgementMode) -> (Bench<ShareConsumer>, PolledRecords) {
+pub(crate) fn holder(mode: AcknowledgementMode) -> (Bench<ShareConsumer>, PolledRecords) {
     let mut bench = member(mode);
     let call = poll(&mut bench);
     let sent = bench.next();

@@ -1,4 +1,4 @@
-//! The scripts again, each with a fault at one of its appends: what the steps say does not hold any
+//! The scripts again, each with a fault at one of its storage operations: what the steps say does not hold any
 //! more, but what a transaction promises does.
 //!
 //! Clients behave as real ones then: who is refused or hears nothing aborts, and who hears nothing
@@ -26,13 +26,13 @@ const END_ATTEMPTS: usize = 5;
 /// And how long it waits before.
 const END_PAUSE_MS: u64 = 1000;
 
-/// What goes wrong at one append.
+/// What goes wrong at one operation.
 pub type Fault = Plan;
 
 /// What became of a script with a fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultRun {
-    /// Whether the script has so many appends.
+    /// Whether the script has so many appends, or other operations.
     pub reached: bool,
     /// Broken promises.
     pub problems: Vec<String>,
@@ -85,7 +85,7 @@ struct Account {
     participants: BTreeSet<String>,
 }
 
-/// Runs a script with `fault` at its append number `n`, from 0.
+/// Runs a script with `fault` at its append, or other operation, number `n`, from 0.
 pub fn with_fault(script: &Script, n: usize, fault: Fault) -> FaultRun {
     let mut arm = CoreArm::default();
     arm.store().plan(n, fault);

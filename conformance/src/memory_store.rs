@@ -24,17 +24,20 @@ struct StoredLog {
     checkpoint: Option<StoredCheckpoint>,
 }
 
-/// What is planned for one of the appends to come.
+/// What is planned for one of the operations to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// It becomes durable, and so do the next `kept` operations of those that were issued; the
+    /// An append becomes durable, and so do the next `kept` operations of those that were issued; the
     /// broker ends before it is told of any.
     CrashAfter {
         /// Operations behind it.
         kept: usize,
     },
-    /// It fails.
+    /// An append fails.
     Fail(AppendFault),
+    /// An operation fails that is no append: a read, a load, a look-up, a checkpoint, a trim, a drop.
+    /// (Whoever cannot even list the logs does not start.)
+    FailOther(StorageFault),
 }
 
 /// The logs, and the operations that have not completed.
@@ -48,6 +51,9 @@ pub struct MemoryStore {
     /// Appends that completed, well or badly.
     appends: usize,
     plans: BTreeMap<usize, Plan>,
+    /// Other operations that completed, well or badly.
+    others: usize,
+    other_plans: BTreeMap<usize, StorageFault>,
     /// So many loads to come fail.
     bad_loads: usize,
     /// Logs whose last load failed.
@@ -68,12 +74,15 @@ impl MemoryStore {
 
     /// Whether some plan has not come about yet.
     pub fn has_plan(&self) -> bool {
-        !self.plans.is_empty()
+        !self.plans.is_empty() || !self.other_plans.is_empty()
     }
 
-    /// Plans for the append that comes `ahead` appends after the next one.
+    /// Plans for the append, or other operation, that comes `ahead` ones after the next one.
     pub fn plan(&mut self, ahead: usize, plan: Plan) {
-        self.plans.insert(self.appends + ahead, plan);
+        match plan {
+            Plan::FailOther(fault) => drop(self.other_plans.insert(self.others + ahead, fault)),
+            plan => drop(self.plans.insert(self.appends + ahead, plan)),
+        }
     }
 
     /// The next `count` loads of a log fail.
@@ -102,6 +111,7 @@ impl MemoryStore {
     /// Nothing that was planned comes about.
     pub fn forget_plans(&mut self) {
         self.plans.clear();
+        self.other_plans.clear();
         self.bad_loads = 0;
         self.crash_due = None;
     }
@@ -186,6 +196,12 @@ impl MemoryStore {
 
     fn execute(&mut self, op: StorageOp) -> Result<Outcome, StorageFault> {
         let orphaned = op.after.is_some_and(|after| self.failed.contains(&after));
+        if !matches!(op.kind, OpKind::Append { .. } | OpKind::List) {
+            self.others += 1;
+            if let Some(fault) = self.other_plans.remove(&(self.others - 1)) {
+                return Err(fault);
+            }
+        }
         match op.kind {
             OpKind::Append { parts } => self.append(&parts, orphaned),
             OpKind::Checkpoint { .. } if orphaned => Err(StorageFault::Conflict),

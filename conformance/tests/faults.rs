@@ -1,4 +1,4 @@
-//! Every script with a fault at each of its appends: whatever the steps come to, output and
+//! Every script with a fault at each of its storage operations: whatever the steps come to, output and
 //! acknowledgements of a transaction share their fate.
 
 use std::path::Path;
@@ -8,10 +8,10 @@ use ackord_conformance::run::{load, script_files};
 use ackord_conformance::script::{AppendFault, Script};
 use ackord_machine::StorageFault;
 
-/// Far more appends than any script has.
-const MOST_APPENDS: usize = 1000;
+/// Far more operations than any script has.
+const MOST_OPERATIONS: usize = 1000;
 
-fn at_each_append(fault: Fault) {
+fn at_each(fault: Fault) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
     let (mut problems, mut runs, mut visible, mut acknowledged) = (Vec::new(), 0, 0, 0);
     let mut dead_letters = 0;
@@ -22,7 +22,7 @@ fn at_each_append(fault: Fault) {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        for n in 0..MOST_APPENDS {
+        for n in 0..MOST_OPERATIONS {
             let run = with_fault(&script, n, fault);
             if !run.reached {
                 break;
@@ -34,7 +34,7 @@ fn at_each_append(fault: Fault) {
             problems.extend(
                 run.problems
                     .iter()
-                    .map(|what| format!("{name}, append {n}: {what}")),
+                    .map(|what| format!("{name}, operation {n}: {what}")),
             );
         }
     }
@@ -59,32 +59,37 @@ fn fails(fault: StorageFault, landed: bool) -> Fault {
 
 #[test]
 fn a_crash_after_each_append() {
-    at_each_append(Fault::CrashAfter { kept: 0 });
+    at_each(Fault::CrashAfter { kept: 0 });
 }
 
 #[test]
 fn a_crash_after_each_append_and_the_operation_behind_it() {
-    at_each_append(Fault::CrashAfter { kept: 1 });
+    at_each(Fault::CrashAfter { kept: 1 });
 }
 
 #[test]
 fn no_room_for_each_append() {
-    at_each_append(fails(StorageFault::Full, false));
+    at_each(fails(StorageFault::Full, false));
 }
 
 #[test]
 fn each_append_fails_and_may_be_tried_again() {
-    at_each_append(fails(StorageFault::Retriable, false));
+    at_each(fails(StorageFault::Retriable, false));
 }
 
 #[test]
 fn each_append_lands_and_nobody_knows() {
-    at_each_append(fails(StorageFault::Indeterminate, true));
+    at_each(fails(StorageFault::Indeterminate, true));
 }
 
 #[test]
 fn each_append_is_lost_and_nobody_knows() {
-    at_each_append(fails(StorageFault::Indeterminate, false));
+    at_each(fails(StorageFault::Indeterminate, false));
+}
+
+#[test]
+fn each_other_operation_fails_and_may_be_tried_again() {
+    at_each(Fault::FailOther(StorageFault::Retriable));
 }
 
 /// A world with two producers and one acquired record.

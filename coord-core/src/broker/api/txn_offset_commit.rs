@@ -260,6 +260,7 @@ pub(super) fn older_client_code(code: ErrorCode, version: i16) -> ErrorCode {
         ErrorCode::TRANSACTION_ABORTABLE if version < KNOWS_ABORTABLE => {
             ErrorCode::INVALID_TXN_STATE
         }
+        ErrorCode::STALE_MEMBER_EPOCH if version < FIRST_WITH_IDS => ErrorCode::ILLEGAL_GENERATION,
         ErrorCode::PRODUCER_FENCED => ErrorCode::INVALID_PRODUCER_EPOCH,
         other => other,
     };

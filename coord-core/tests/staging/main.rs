@@ -104,6 +104,18 @@ fn one_of_everything_with_losses_and_crashes() {
     closure("1 member, 1 record, 1 producer, losses, crashes", scale);
 }
 
+#[test]
+#[ignore = "for a release build"]
+fn one_of_everything_with_losses_a_delayed_message_and_a_crash() {
+    let scale = Scale {
+        crashes: 1,
+        count_limit: 1,
+        ..SMALL
+    };
+    let title = "1 member, 1 record, 1 producer, losses, 1 delayed message, 1 crash";
+    closure(title, scale);
+}
+
 /// The model bites: each of these breaks one rule that the protocol stands on, and is found.
 #[test]
 fn every_broken_rule_is_found() {

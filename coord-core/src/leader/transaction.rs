@@ -71,7 +71,13 @@ impl Leader {
                 return false;
             }
             Phase::Reading { .. } => {
-                share.waiting.push(envelope);
+                // Requests are sent again until they are answered; one copy is enough.
+                let same = |own: &Envelope| {
+                    own.from == envelope.from && own.correlation == envelope.correlation
+                };
+                if !share.waiting.iter().any(same) {
+                    share.waiting.push(envelope);
+                }
                 return false;
             }
             Phase::Ready { .. } => {}

@@ -1,17 +1,19 @@
 //! Equal digests for worlds that behave alike: numbers of messages and epochs of crashed machines
-//! count by their order only, times by whether a lock still runs, and of worlds that differ in
-//! the names of producers and members alone one stands for all.
+//! count by their order only, times by whether a lock still runs, epochs and ordinals of producers by
+//! how far they are behind the current ones, and of worlds that differ in the names of producers and
+//! members alone one stands for all.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
+use ackord_coord_core::txn::TxnState;
 use ackord_machine::{Body, Envelope, PendingAck, Role, StageVerdict, TxnOwner};
 use ackord_proto::messages::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, ReadShareGroupStateResponse,
     WriteShareGroupStateRequest,
 };
 
-use crate::world::{Told, World};
+use crate::world::{Told, UNLIMITED_CRASHES, World};
 
 /// Two FNV-1a hashes beside each other.
 struct Hash([u64; 2]);
@@ -30,6 +32,9 @@ impl Write for Hash {
         Ok(())
     }
 }
+
+/// Epochs and ordinals that are further behind than this behave alike: they are only ever compared.
+const FAR_BEHIND: i64 = 3;
 
 /// Names by their places in one of the equivalent worlds.
 struct Names<'a> {
@@ -125,8 +130,10 @@ impl Names<'_> {
                 other => write!(to, "{other:?}{live}")?,
             }
         }
-        let crashes = &world.crashes;
-        write!(to, "{crashes:?}|")?;
+        if world.scale.crashes != UNLIMITED_CRASHES {
+            write!(to, "{:?}", world.crashes)?;
+        }
+        write!(to, "|")?;
         let mut held: Vec<u128> = world.held.iter().map(|it| self.one(it)).collect();
         held.sort_unstable();
         write!(to, "{held:?}")
@@ -137,18 +144,23 @@ impl Names<'_> {
         for place in 0..count {
             let own = self.producer(place as i64) as usize;
             let entry = self.world.transaction(own);
-            write!(
-                to,
-                "{:?} {} {} {:?};",
-                entry.state, entry.producer_epoch, entry.start_ms, self.world.begun[own],
-            )?;
-            let log = &self.world.log;
-            let producer_id = entry.producer_id;
-            if let Some(open) = log.open_transaction(producer_id) {
-                write!(to, "{} {}", open.epoch, open.ordinal)?;
+            match entry.state {
+                // Whoever begins anew finds both alike.
+                TxnState::CompleteCommit | TxnState::CompleteAbort => write!(to, "rests")?,
+                state => write!(to, "{state:?}")?,
             }
-            let known = log.producers().find(|info| info.producer_id == producer_id);
-            write!(to, "{:?};", known.map(|info| info.producer_epoch))?;
+            if self.world.scale.transactions != usize::MAX {
+                write!(to, "{}", self.world.begun[own])?;
+            }
+            let log = &self.world.log;
+            let id = entry.producer_id;
+            if let Some(open) = log.open_transaction(id) {
+                let (epoch, ordinal) = (self.epoch(id, open.epoch), self.ordinal(id, open.ordinal));
+                write!(to, " {epoch} {ordinal}")?;
+            }
+            let known = log.producers().find(|info| info.producer_id == id);
+            let known = known.map(|info| self.epoch(id, info.producer_epoch));
+            write!(to, "{known:?};")?;
         }
         Ok(())
     }
@@ -220,8 +232,14 @@ impl Names<'_> {
 
     fn one(&self, envelope: &Envelope) -> u128 {
         let mut hash = Hash([1, 2]);
-        let number = match envelope.body {
-            Body::WriteTxnMarkers { .. } | Body::WriteTxnMarkersReply(_) => 0,
+        let number = match &envelope.body {
+            Body::WriteTxnMarkers { .. } => 0,
+            // It begins with the ordinal of the transaction.
+            Body::WriteTxnMarkersReply(response) => {
+                let ordinal = (envelope.correlation >> 20) as i64;
+                let behind = self.ordinal(response.markers[0].producer_id, ordinal);
+                (behind + FAR_BEHIND) as usize
+            }
             _ => self.number(envelope.correlation),
         };
         let to = match envelope.to {
@@ -239,8 +257,13 @@ impl Names<'_> {
         match body {
             Body::AddPartitionsToTxn(request) => self.write_verification(to, request),
             Body::AddPartitionsToTxnReply {
-                response, ordinal, ..
-            } => self.write_verdict(to, response, *ordinal),
+                response,
+                ordinal,
+                owner,
+            } => {
+                self.write_verdict(to, response, *ordinal)?;
+                owner.map_or(Ok(()), |owner| self.write_owner(to, owner))
+            }
             Body::ListShareAcks { .. } => write!(to, "list"),
             Body::ListShareAcksReply(held) => self.write_acks(to, held),
             Body::ReadShareGroupState(request) => {
@@ -279,9 +302,11 @@ impl Names<'_> {
             Body::WriteShareGroupState(request) => self.write_write(to, request),
             Body::WriteTxnMarkers { request, ordinal } => {
                 let marker = &request.markers[0];
-                let producer = self.producer(marker.producer_id);
-                let (epoch, commit) = (marker.producer_epoch, marker.transaction_result);
-                write!(to, "marker{producer} {epoch}{commit}{ordinal}")
+                let id = marker.producer_id;
+                let (producer, commit) = (self.producer(id), marker.transaction_result);
+                let epoch = self.epoch(id, marker.producer_epoch);
+                let ordinal = self.ordinal(id, *ordinal);
+                write!(to, "marker{producer} {epoch} {commit} {ordinal}")
             }
             Body::WriteTxnMarkersReply(response) => {
                 let result = &response.markers[0];
@@ -295,8 +320,9 @@ impl Names<'_> {
 
     fn write_verification(&self, to: &mut Hash, it: &AddPartitionsToTxnRequest) -> fmt::Result {
         let transaction = &it.transactions[0];
-        let producer = self.producer(transaction.producer_id);
-        write!(to, "verify{producer} {}", transaction.producer_epoch)
+        let id = transaction.producer_id;
+        let (producer, epoch) = (self.producer(id), transaction.producer_epoch);
+        write!(to, "verify{producer} {}", self.epoch(id, epoch))
     }
 
     fn write_verdict(
@@ -310,6 +336,7 @@ impl Names<'_> {
             .parse()
             .expect("t and a number");
         let code = result.topic_results[0].results_by_partition[0].partition_error_code;
+        let ordinal = self.ordinal(id, ordinal);
         write!(to, "verified{}{code:?}{ordinal}", self.producer(id))
     }
 
@@ -342,11 +369,28 @@ impl Names<'_> {
 
     fn write_owner(&self, to: &mut Hash, owner: TxnOwner) -> fmt::Result {
         let producer = self.producer(owner.producer_id);
+        let id = owner.producer_id;
+        let epoch = self.epoch(id, owner.producer_epoch);
         write!(
             to,
-            "<{producer} {} {}>",
-            owner.producer_epoch, owner.ordinal
+            "<{producer} {epoch} {}>",
+            self.ordinal(id, owner.ordinal)
         )
+    }
+
+    /// How far an epoch is behind that of its producer.
+    fn epoch(&self, id: i64, epoch: i16) -> i64 {
+        let current = self.world.transaction(id as usize).producer_epoch;
+        (i64::from(current) - i64::from(epoch)).clamp(-FAR_BEHIND, FAR_BEHIND)
+    }
+
+    /// How far an ordinal is behind that of its producer; unknown stays unknown.
+    fn ordinal(&self, id: i64, ordinal: i64) -> i64 {
+        let current = self.world.transaction(id as usize).start_ms;
+        match ordinal {
+            0 => FAR_BEHIND + 1,
+            known => (current - known).clamp(-FAR_BEHIND, FAR_BEHIND),
+        }
     }
 
     /// Producer ids are 0 and up, as are the numbers of the producers.

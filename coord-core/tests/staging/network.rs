@@ -1,6 +1,7 @@
 //! Messages between the machines, and what may happen to them.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use ackord_coord_core::log::{Marker, MarkerOutcome};
 use ackord_coord_core::outbox::{Outbox, Output, ProducerEpoch, Ticket};
@@ -25,10 +26,12 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// Every fault of every message of a step.
-    pub(crate) fn each(messages: usize, can_hold: bool) -> impl Iterator<Item = (usize, Fault)> {
-        let faults: &[Fault] = match can_hold {
-            true => &[Fault::Lose, Fault::Hold, Fault::Repeat],
-            false => &[Fault::Lose],
+    pub(crate) fn each(messages: usize, world: &World) -> impl Iterator<Item = (usize, Fault)> {
+        let faults: &[Fault] = match (world.scale.losses, world.can_hold()) {
+            (true, true) => &[Fault::Lose, Fault::Hold, Fault::Repeat],
+            (true, false) => &[Fault::Lose],
+            (false, true) => &[Fault::Hold, Fault::Repeat],
+            (false, false) => &[],
         };
         (0..messages).flat_map(|message| faults.iter().map(move |fault| (message, *fault)))
     }
@@ -188,7 +191,7 @@ impl World {
             && self.sabotage != Some(Sabotage::NothingIsVerified)
         {
             // As whoever embeds a share coordinator has to do: its log has the last word.
-            self.log.set_ordinal(producer.id, *ordinal);
+            Rc::make_mut(&mut self.log).set_ordinal(producer.id, *ordinal);
             if let Err(code) = self.log.check_producer(producer) {
                 response.error_code = code;
             }
@@ -202,7 +205,7 @@ impl World {
             id: marker.producer_id,
             epoch: marker.producer_epoch,
         };
-        let outcome = self.log.append_marker(
+        let outcome = Rc::make_mut(&mut self.log).append_marker(
             self.now,
             Marker {
                 producer_id: producer.id,
@@ -214,7 +217,7 @@ impl World {
             },
         );
         if let Ok(MarkerOutcome::Appended(_)) = &outcome {
-            self.log.durable_to(self.log.end_offset());
+            self.all_durable();
             let ended = EndMarker {
                 producer,
                 commit: marker.transaction_result,
@@ -244,6 +247,11 @@ impl World {
         }
     }
 
+    fn all_durable(&mut self) {
+        let log = Rc::make_mut(&mut self.log);
+        log.durable_to(log.end_offset());
+    }
+
     fn deliver_to_leader(&mut self, mut envelope: Envelope) {
         match &mut envelope.body {
             Body::ReadShareGroupStateReply {
@@ -254,7 +262,7 @@ impl World {
                 if self.leader.reading_group(envelope.correlation).is_none() {
                     return;
                 }
-                self.leader.read_covers(envelope.correlation, *newest);
+                Rc::make_mut(&mut self.leader).read_covers(envelope.correlation, *newest);
                 let (response, pending) = (response.clone(), pending.clone());
                 self.with_leader(|leader, ctx, out| {
                     leader.loaded(ctx, &group(), &response, &pending, 0, out);
@@ -290,9 +298,9 @@ impl World {
                     producer,
                 } => {
                     if log == self.log.id() {
-                        let own = self.log.append_records(self.now, &records, producer);
-                        drop(own);
-                        self.log.durable_to(self.log.end_offset());
+                        let log = Rc::make_mut(&mut self.log);
+                        drop(log.append_records(self.now, &records, producer));
+                        self.all_durable();
                     }
                 }
                 Output::Barrier | Output::Count(_) | Output::Measure { .. } => {}

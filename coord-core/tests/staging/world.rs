@@ -1,6 +1,8 @@
 //! The machines, and what can happen to them.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::LazyLock;
 
 use ackord_coord_core::BrokerConfig;
 use ackord_coord_core::leader::{Leader, LeaderContext, LeaderReply, ShareLoad};
@@ -42,17 +44,29 @@ const TIMEOUT_MS: i32 = i32::MAX - 1;
 /// Longer than any wait between two copies of a request.
 const RETRY_MS: i64 = 33_000;
 
+/// Machines may crash whenever.
+pub(crate) const UNLIMITED_CRASHES: u8 = u8::MAX;
+
+/// Requests that a leader keeps while it reads, beside which no share coordinator crashes.
+const WAITING: usize = 2;
+
 /// How large a world is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     pub(crate) records: i64,
     pub(crate) members: usize,
     pub(crate) producers: usize,
-    /// For each producer.
+    /// For each producer; without a limit for the greatest number, since what is long over leaves
+    /// no trace.
     pub(crate) transactions: usize,
-    /// Requests of the share coordinator without an answer, beside which nothing is staged; writes
-    /// of the leader without an answer, beside which no lock ends.
+    /// Delivery count limit: counts stay at it.
+    pub(crate) count_limit: i16,
+    /// Requests without an answer, of whichever machine, beside which no fault happens; those of the
+    /// share coordinator beside which nothing is staged, and writes of the leader beside which no
+    /// lock ends.
     pub(crate) open: usize,
+    /// Messages are lost.
+    pub(crate) losses: bool,
     /// Messages that are delayed at one time.
     pub(crate) held: usize,
     /// Of whichever machine.
@@ -97,26 +111,29 @@ pub(crate) enum Told {
 /// Crashes so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Crashes {
-    pub(crate) leader: u8,
-    pub(crate) sgc: u8,
-    pub(crate) tc: u8,
+    pub(crate) leader: u32,
+    pub(crate) sgc: u32,
+    pub(crate) tc: u32,
 }
 
 impl Crashes {
-    fn all(self) -> u8 {
-        self.leader + self.sgc + self.tc
+    /// Whether there may be one more.
+    fn are_left(self, limit: u8) -> bool {
+        let unlimited = limit == UNLIMITED_CRASHES;
+        unlimited || self.leader + self.sgc + self.tc < u32::from(limit)
     }
 }
 
+/// Worlds share the machines that a step between them has not touched.
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) scale: Scale,
     pub(crate) sabotage: Option<Sabotage>,
-    pub(crate) tc: TxnCoordinator,
-    pub(crate) sgc: ShareCoordinator,
+    pub(crate) tc: Rc<TxnCoordinator>,
+    pub(crate) sgc: Rc<ShareCoordinator>,
     /// The log of the share coordinator: it judges markers.
-    pub(crate) log: PartitionLog,
-    pub(crate) leader: Leader,
+    pub(crate) log: Rc<PartitionLog>,
+    pub(crate) leader: Rc<Leader>,
     pub(crate) now: Now,
     pub(crate) told: Vec<Told>,
     /// When the lock of the newest delivery ends.
@@ -130,6 +147,12 @@ pub(crate) struct World {
     pub(crate) network: Network,
     pub(crate) broken: Option<String>,
 }
+
+static SETTINGS: LazyLock<ShareGroupSettings> = LazyLock::new(|| {
+    let (name, value) = ("share.auto.offset.reset", "earliest");
+    let configs = BTreeMap::from([(Str::from(name), Str::from(value))]);
+    ShareGroupSettings::new(&BrokerConfig::default(), &configs)
+});
 
 struct Ids(i64);
 
@@ -191,9 +214,9 @@ fn txn_config() -> TxnConfig {
 }
 
 /// Nothing gives a record up, so that a world is finite and whatever is done was committed.
-fn partition_config() -> Config {
+fn partition_config(count_limit: i16) -> Config {
     Config {
-        delivery_count_limit: 2,
+        delivery_count_limit: count_limit,
         record_lock_ms: LOCK_MS,
         transactional: true,
         ..Config::default()
@@ -205,10 +228,10 @@ impl World {
         let mut world = World {
             scale,
             sabotage: None,
-            tc: TxnCoordinator::new(0, TXN_LOG, txn_config()),
-            sgc: share_coordinator(0),
-            log: PartitionLog::new(STATE_LOG, LogConfig::default()),
-            leader: Leader::with_epoch(LOG, 0),
+            tc: Rc::new(TxnCoordinator::new(0, TXN_LOG, txn_config())),
+            sgc: Rc::new(share_coordinator(0)),
+            log: Rc::new(PartitionLog::new(STATE_LOG, LogConfig::default())),
+            leader: Rc::new(Leader::with_epoch(LOG, 0)),
             now: Now {
                 mono: MonoTime::from_millis(0),
                 wall: WallTime::from_millis(1000),
@@ -225,9 +248,7 @@ impl World {
             start_offset: 0,
             ..Default::default()
         };
-        world
-            .sgc
-            .initialize(world.now, &key(), &data, &mut Outbox::new());
+        Rc::make_mut(&mut world.sgc).initialize(world.now, &key(), &data, &mut Outbox::new());
         for producer in 0..scale.producers {
             world.init_producer_id(producer);
         }
@@ -254,16 +275,30 @@ impl World {
         found.expect("every producer was initialised")
     }
 
+    /// Whether a message may suffer a fault now.
+    pub(crate) fn can_fail(&self) -> bool {
+        let prepared = (0..self.scale.producers)
+            .filter(|it| self.transaction(*it).state.is_prepared())
+            .count();
+        let reading = usize::from(self.leader.reading("g").is_some());
+        let writes = self.leader.unanswered_writes().count();
+        self.sgc.unanswered().count() + writes + reading + prepared < self.scale.open
+    }
+
     /// What can happen now; some of it may turn out to be impossible.
     pub(crate) fn events(&self) -> Vec<Event> {
         let mut all: Vec<Event> = (0..self.held.len()).map(Event::Arrive).collect();
         all.extend([Event::LocksEnd, Event::Retry]);
         all.extend((0..self.scale.members).map(Event::Fetch));
         for producer in 0..self.scale.producers {
-            all.push(Event::Begin(producer));
-            all.extend([true, false].map(|commit| Event::End(producer, commit)));
-            if self.scale.epoch_per_txn {
-                all.push(Event::Fence(producer));
+            let state = self.transaction(producer).state;
+            if state == TxnState::Ongoing {
+                all.extend([true, false].map(|commit| Event::End(producer, commit)));
+                if self.scale.epoch_per_txn {
+                    all.push(Event::Fence(producer));
+                }
+            } else if !state.is_prepared() {
+                all.push(Event::Begin(producer));
             }
             for member in 0..self.scale.members {
                 for offset in 0..self.scale.records {
@@ -276,11 +311,14 @@ impl World {
                 }
             }
         }
-        all.extend([
-            Event::CrashLeader,
-            Event::CrashShareCoordinator,
-            Event::CrashTransactionCoordinator,
-        ]);
+        if self.crashes.are_left(self.scale.crashes) {
+            all.extend([Event::CrashLeader, Event::CrashTransactionCoordinator]);
+            // Each share coordinator asks a leader that reads once more, and the leader keeps it all.
+            let reading = self.leader.reading("g");
+            if reading.is_none_or(|(_, waiting)| waiting.len() < WAITING) {
+                all.push(Event::CrashShareCoordinator);
+            }
+        }
         all
     }
 
@@ -333,7 +371,7 @@ impl World {
             ids: &mut Ids(self.tc.transactions().len() as i64 - 1),
             participants: &OneShareCoordinator,
         };
-        run(&mut self.tc, &mut ctx, &mut out);
+        run(Rc::make_mut(&mut self.tc), &mut ctx, &mut out);
         self.carry_out(out, |_, _, _| {});
     }
 
@@ -342,7 +380,7 @@ impl World {
         run: impl FnOnce(&mut ShareCoordinator, Now, &mut Outbox<ackord_coord_core::share::ShareReply>),
     ) {
         let mut out = Outbox::new();
-        run(&mut self.sgc, self.now, &mut out);
+        run(Rc::make_mut(&mut self.sgc), self.now, &mut out);
         self.carry_out(out, World::answered);
     }
 
@@ -350,23 +388,17 @@ impl World {
         &mut self,
         run: impl FnOnce(&mut Leader, LeaderContext<'_>, &mut Outbox<LeaderReply>),
     ) {
-        let configs = [("share.auto.offset.reset", "earliest")];
-        let configs: BTreeMap<Str, Str> = configs
-            .into_iter()
-            .map(|(name, value)| (Str::from(name), Str::from(value)))
-            .collect();
-        let settings = ShareGroupSettings::new(&BrokerConfig::default(), &configs);
         let ctx = LeaderContext {
             now: self.now,
             log_start: 0,
             high_watermark: self.scale.records,
-            settings: &settings,
+            settings: &SETTINGS,
             state_partitions: 1,
             queue_open: false,
         };
         let mut out = Outbox::new();
-        run(&mut self.leader, ctx, &mut out);
-        self.leader.set_config("g", &partition_config());
+        run(Rc::make_mut(&mut self.leader), ctx, &mut out);
+        Rc::make_mut(&mut self.leader).set_config("g", &partition_config(self.scale.count_limit));
         self.carry_out(out, |_, _, _| {});
     }
 
@@ -512,38 +544,29 @@ impl World {
     }
 
     fn crash_leader(&mut self) -> bool {
-        if self.crashes.all() >= self.scale.crashes {
-            return false;
-        }
         self.crashes.leader += 1;
-        self.leader = Leader::with_epoch(LOG, self.leader.epoch() + 1);
+        self.leader = Rc::new(Leader::with_epoch(LOG, self.leader.epoch() + 1));
         true
     }
 
     fn crash_share_coordinator(&mut self) -> bool {
-        if self.crashes.all() >= self.scale.crashes {
-            return false;
-        }
         self.crashes.sgc += 1;
-        let mut next = share_coordinator(u32::from(self.crashes.sgc));
+        let mut next = share_coordinator(self.crashes.sgc);
         for record in self.sgc.snapshot(self.now) {
             next.apply(&record, None).expect("own records decode");
         }
-        self.sgc = next;
+        self.sgc = Rc::new(next);
         self.with_sgc(|sgc, now, out| sgc.recovered(now, out));
         true
     }
 
     fn crash_transaction_coordinator(&mut self) -> bool {
-        if self.crashes.all() >= self.scale.crashes {
-            return false;
-        }
         self.crashes.tc += 1;
         let mut next = TxnCoordinator::new(0, TXN_LOG, txn_config());
         for record in self.tc.snapshot() {
             next.apply(&record).expect("own records decode");
         }
-        self.tc = next;
+        self.tc = Rc::new(next);
         self.with_tc(|tc, ctx, out| tc.recovered(ctx, out));
         true
     }

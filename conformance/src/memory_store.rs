@@ -48,6 +48,8 @@ pub struct MemoryStore {
     /// Appends that completed, well or badly.
     appends: usize,
     plans: BTreeMap<usize, Plan>,
+    /// The next append to this log fails.
+    bad_log: Option<(LogId, AppendFault)>,
     /// So many loads to come fail.
     bad_loads: usize,
     /// Logs whose last load failed.
@@ -74,6 +76,11 @@ impl MemoryStore {
     /// Plans for the append that comes `ahead` appends after the next one.
     pub fn plan(&mut self, ahead: usize, plan: Plan) {
         self.plans.insert(self.appends + ahead, plan);
+    }
+
+    /// The next append that has a part in `log` fails.
+    pub fn fail_log(&mut self, log: LogId, fault: AppendFault) {
+        self.bad_log = Some((log, fault));
     }
 
     /// The next `count` loads of a log fail.
@@ -103,6 +110,7 @@ impl MemoryStore {
     pub fn forget_plans(&mut self) {
         self.plans.clear();
         self.bad_loads = 0;
+        self.bad_log = None;
         self.crash_due = None;
     }
 
@@ -179,6 +187,7 @@ impl MemoryStore {
         self.queue.clear();
         self.failed.clear();
         self.bad_loads = 0;
+        self.bad_log = None;
         self.unread.clear();
         self.crash_due = None;
         self.held = false;
@@ -254,6 +263,10 @@ impl MemoryStore {
         if orphaned || !self.continues(parts) {
             return Err(StorageFault::Conflict);
         }
+        let bad = self
+            .bad_log
+            .take_if(|bad| parts.iter().any(|part| part.log == bad.0));
+        let plan = bad.map_or(plan, |(_, fault)| Some(Plan::Fail(fault)));
         if let Some(Plan::Fail(AppendFault { fault, landed })) = plan {
             if landed {
                 self.write(parts);

@@ -54,6 +54,8 @@ pub struct MemoryStore {
     /// Other operations that completed, well or badly.
     others: usize,
     other_plans: BTreeMap<usize, StorageFault>,
+    /// The next append to this log fails.
+    bad_log: Option<(LogId, AppendFault)>,
     /// So many loads to come fail.
     bad_loads: usize,
     /// Logs whose last load failed.
@@ -85,6 +87,11 @@ impl MemoryStore {
         }
     }
 
+    /// The next append that has a part in `log` fails.
+    pub fn fail_log(&mut self, log: LogId, fault: AppendFault) {
+        self.bad_log = Some((log, fault));
+    }
+
     /// The next `count` loads of a log fail.
     pub fn fail_loads(&mut self, count: usize) {
         self.bad_loads = count;
@@ -113,6 +120,7 @@ impl MemoryStore {
         self.plans.clear();
         self.other_plans.clear();
         self.bad_loads = 0;
+        self.bad_log = None;
         self.crash_due = None;
     }
 
@@ -189,6 +197,7 @@ impl MemoryStore {
         self.queue.clear();
         self.failed.clear();
         self.bad_loads = 0;
+        self.bad_log = None;
         self.unread.clear();
         self.crash_due = None;
         self.held = false;
@@ -270,6 +279,10 @@ impl MemoryStore {
         if orphaned || !self.continues(parts) {
             return Err(StorageFault::Conflict);
         }
+        let bad = self
+            .bad_log
+            .take_if(|bad| parts.iter().any(|part| part.log == bad.0));
+        let plan = bad.map_or(plan, |(_, fault)| Some(Plan::Fail(fault)));
         if let Some(Plan::Fail(AppendFault { fault, landed })) = plan {
             if landed {
                 self.write(parts);

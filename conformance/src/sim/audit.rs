@@ -227,6 +227,9 @@ pub fn reached_the_end(world: &World<'_>, group: &str) -> Vec<String> {
             let place = format!("{group} {INPUT}-{}", log.partition);
             match watcher::start_and_flight(broker, group, log) {
                 Some((start, 0)) if start == end => {}
+                // An operator may have asked for records that are yet to come.
+                Some((start, 0)) if start > end && world.ledger.borrow().is_reset(group, INPUT) => {
+                }
                 Some((start, held)) => {
                     problems.push(format!(
                         "{place} starts at {start} of {end}, {held} in flight"

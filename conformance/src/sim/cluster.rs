@@ -23,6 +23,8 @@ pub enum NodeFault {
     Crash(Keep),
     /// One of the appends to come fails: so many after the next.
     FailAppend(usize, AppendFault),
+    /// The next append to the log of topics, configurations and producer ids fails.
+    FailCluster(AppendFault),
     /// So many of the next readings back of a log fail, while the machine serves.
     FailLoads(usize),
     /// No append and no reading back fails that was going to.

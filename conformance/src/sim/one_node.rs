@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ackord_coord_core::contract::{ConnId, Effect, Event, Input};
+use ackord_coord_core::metadata::CLUSTER_LOG;
 use ackord_coord_core::{Broker, BrokerConfig};
 use ackord_machine::{Limits, LogId, MonoTime, Now, OpKind};
 use ackord_proto::records::BatchBuilder;
@@ -253,6 +254,7 @@ impl Cluster for OneNode {
         match fault {
             NodeFault::Crash(keep) => self.crash(keep),
             NodeFault::FailAppend(ahead, fault) => self.store.plan(ahead, Plan::Fail(fault)),
+            NodeFault::FailCluster(fault) => self.store.fail_log(CLUSTER_LOG, fault),
             NodeFault::FailLoads(count) => {
                 // At its start a machine that cannot read ends; here it has to try again.
                 if self.broker.as_ref().is_some_and(Broker::is_serving) {

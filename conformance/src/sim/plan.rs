@@ -169,9 +169,13 @@ fn faults(chance: &mut Chance, workload: &Workload) -> Vec<(u64, Fault)> {
                     faults.push((at, Fault::Node(NodeFault::Hold(true))));
                     faults.push((at + until, Fault::Node(NodeFault::Hold(false))));
                 }
-                let fault = NodeFault::FailAppend(ahead, AppendFault { fault, landed });
+                let fault = AppendFault { fault, landed };
+                let fault = match chance.percent(30) {
+                    true => NodeFault::FailCluster(fault),
+                    false => NodeFault::FailAppend(ahead, fault),
+                };
                 faults.push((at, Fault::Node(fault)));
-                if chance.percent(40) {
+                if chance.percent(60) {
                     let count = usize::try_from(chance.between(1, 3)).unwrap_or(1);
                     faults.push((at, Fault::Node(NodeFault::FailLoads(count))));
                 }

@@ -40,6 +40,13 @@ impl TxnCoordinator {
         waiter: Option<Ticket>,
         out: &mut Outbox<TxnReply>,
     ) -> Result<(), ErrorCode> {
+        let mut waiter = waiter;
+        if ackord_machine::planted!("row-46-end-answered-before-the-markers")
+            && let Ok(entry) = prepared.completed(ctx.now)
+            && let Some(ticket) = waiter.take()
+        {
+            out.reply(ticket, success(&entry));
+        }
         let with_acks = prepared.has_share_acks();
         let commits = prepared.state.outcome() == Some(true);
         self.store(id, prepared, out)?;
@@ -51,13 +58,6 @@ impl TxnCoordinator {
             if !commits {
                 out.count(Counted::ShareAbort);
             }
-        }
-        let mut waiter = waiter;
-        if ackord_machine::planted!("row-46-end-answered-before-the-markers")
-            && let Some(Ok(entry)) = self.entry(id).map(|entry| entry.completed(ctx.now))
-            && let Some(ticket) = waiter.take()
-        {
-            out.reply(ticket, success(&entry));
         }
         // No marker may be durable without the decision.
         out.barrier();

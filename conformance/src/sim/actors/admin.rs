@@ -144,8 +144,8 @@ pub async fn admin(ctx: Ctx) {
             0..=2 => trim(&ctx).await,
             3 => alter(&ctx, "h").await,
             4 => forget(&ctx, "h").await,
-            5..=7 => mark(&ctx).await,
-            8 => grow(&ctx).await,
+            5..=6 => mark(&ctx).await,
+            7..=8 => grow(&ctx).await,
             _ => limits(&ctx).await,
         }
     }

@@ -26,9 +26,9 @@ impl SharePartition {
     /// Applies the acknowledgements of one request of `member`: all of them, or none on an error.
     ///
     /// INVALID_REQUEST: ranges out of order, lists of types of a wrong length or with unknown types,
-    /// offsets that are negative or behind the end. INVALID_RECORD_STATE: a record that the member does not hold (not
-    /// acquired, another member's, pending, lock run out at `now`), or a renewal where the group has
-    /// none. Below the start offset everything is accepted without effect.
+    /// offsets that are negative or behind the end. INVALID_RECORD_STATE: a record that the member
+    /// does not hold (not acquired, another member's, pending, lock run out at `now`), or a renewal
+    /// where the group has none. Below the start offset everything is accepted without effect.
     ///
     /// In [transactional mode](crate::Config::transactional) each record is judged alone and
     /// [`Change::refused`] tells whether any was refused.

@@ -27,6 +27,13 @@ check_share_tools() {
         'Error: Executing share group command failed due to' \
         'org.apache.kafka.common.errors.GroupIdNotFoundException: Group tools not found.')" \
         first_line --describe --group tools
+    tool kafka-consumer-groups --reset-offsets --group readers --topic tools --to-earliest \
+        --execute >/dev/null
+    check share-tools/describe-another-type "$(printf '%s %s' \
+        'Error: Executing share group command failed due to' \
+        'org.apache.kafka.common.errors.GroupIdNotFoundException: Group readers is not a share group.')" \
+        first_line --describe --group readers
+    tool kafka-consumer-groups --delete --group readers >/dev/null
     check share-tools/delete-unknown "$(printf '%s\n%s %s' \
         'Error: Deletion of some share groups failed:' \
         "* Group 'tools' could not be deleted due to:" \

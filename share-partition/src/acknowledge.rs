@@ -26,9 +26,9 @@ impl SharePartition {
     /// Applies the acknowledgements of one request of `member`: all of them, or none on an error.
     ///
     /// INVALID_REQUEST: ranges out of order, lists of types of a wrong length or with unknown types,
-    /// offsets behind the end. INVALID_RECORD_STATE: a record that the member does not hold (not
-    /// acquired, another member's, pending, lock run out at `now`), or a renewal where the group has
-    /// none. Below the start offset everything is accepted without effect.
+    /// offsets that are negative or behind the end. INVALID_RECORD_STATE: a record that the member
+    /// does not hold (not acquired, another member's, pending, lock run out at `now`), or a renewal
+    /// where the group has none. Below the start offset everything is accepted without effect.
     ///
     /// In [transactional mode](crate::Config::transactional) each record is judged alone and
     /// [`Change::refused`] tells whether any was refused.
@@ -121,6 +121,9 @@ fn pieces(ranges: &[AckRange]) -> Result<Vec<Piece>, AckError> {
     let mut pieces: Vec<Piece> = Vec::with_capacity(ranges.len());
     let mut before: Option<i64> = None;
     for range in ranges {
+        if range.first < 0 {
+            return Err(AckError::request("an offset is negative"));
+        }
         if range.first > range.last {
             return Err(AckError::request("a range ends before it begins"));
         }

@@ -111,6 +111,7 @@ impl Broker {
 
     /// Creates a topic whose name and number of partitions have been checked.
     pub(super) fn create_topic(&mut self, name: &Str, partitions: i32, configs: &[(Str, Str)]) {
+        self.dead_letters.retry();
         let id = self.unused_topic_id();
         let mut records = Vec::with_capacity(1 + configs.len());
         records.push(Metadata::create_topic(name, id, partitions));

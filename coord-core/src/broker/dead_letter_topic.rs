@@ -1,7 +1,7 @@
 //! Which topic is a group's dead letter queue, and whether it can be written (KIP-1191).
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 
 use ackord_machine::LogId;
 use ackord_proto::str::Str;
@@ -27,14 +27,16 @@ pub(super) struct QueueTopic {
 pub(super) enum Unwritable {
     /// Not at the moment; it passes by itself.
     Now,
-    /// The configuration does not allow it.
-    Ever(String),
+    /// Not before somebody changes a configuration or a topic; records wait for that.
+    Until(String),
+    /// The group has none any more: nobody wants copies.
+    Unset,
 }
 
 impl Broker {
     /// Whether what a group gives up can be copied to its dead letter queue, now or soon.
     pub(super) fn is_queue_open(&self, group: &str) -> bool {
-        !matches!(self.queue_topic(group, 0), Err(Unwritable::Ever(_)))
+        matches!(self.queue_topic(group, 0), Ok(_) | Err(Unwritable::Now))
     }
 
     /// The dead letter queue of a group, by Kafka's checks, for records of a partition.
@@ -49,24 +51,24 @@ impl Broker {
         let configs = self.metadata.configs(resource::GROUP, group);
         let name = configs.get(TOPIC_NAME).filter(|name| !name.is_empty());
         let Some(name) = name else {
-            return Err(Unwritable::Ever("the group has none any more".to_string()));
+            return Err(Unwritable::Unset);
         };
         if name.starts_with("__") {
-            return Err(Unwritable::Ever(format!("topic {name} is internal")));
+            return Err(Unwritable::Until(format!("topic {name} is internal")));
         }
         let prefix = self.config.text(NAME_PREFIX);
         if !name.starts_with(prefix) {
             let why = format!("the name of topic {name} does not begin with {prefix}");
-            return Err(Unwritable::Ever(why));
+            return Err(Unwritable::Until(why));
         }
         match self.metadata.topic(name) {
             Some(_) if self.topic_config(name, GROUP_ENABLE) != "true" => {
                 let why = format!("topic {name} does not have {GROUP_ENABLE}=true");
-                Err(Unwritable::Ever(why))
+                Err(Unwritable::Until(why))
             }
             None if self.config.text(AUTO_CREATE) != "true" => {
                 let why = format!("topic {name} does not exist and {AUTO_CREATE} is not true");
-                Err(Unwritable::Ever(why))
+                Err(Unwritable::Until(why))
             }
             Some(topic) => {
                 let log = queue_log(topic, partition);

@@ -28,6 +28,9 @@ use crate::share::{ShareKey, ShareState};
 type Share = (LogId, Str);
 
 const RETRY_MS: i64 = 1000;
+/// A queue that cannot be written is looked at again when a configuration or a topic changes, and
+/// so often, as room in it can come from elsewhere.
+const CLOSED_RETRY_MS: i64 = 30_000;
 /// Bytes of copies that one step makes; the rest is for the next one.
 const STEP_BYTES: usize = 4 << 20;
 
@@ -36,7 +39,7 @@ const STEP_BYTES: usize = 4 << 20;
 pub struct DeadLetterCounts {
     /// Copies that were appended to a dead letter queue.
     pub written: u64,
-    /// Records that were archived without a copy, because their queue could not be written.
+    /// Records that were archived without a copy, because their group has no queue any more.
     pub failed: u64,
 }
 
@@ -64,6 +67,8 @@ pub(super) struct DeadLetters {
     bytes: usize,
     wake_at: Option<MonoTime>,
     counts: DeadLetterCounts,
+    /// What each group was last said to wait for.
+    warned: BTreeMap<Str, String>,
 }
 
 impl DeadLetters {
@@ -86,7 +91,7 @@ impl DeadLetters {
         self.bytes = 0;
     }
 
-    /// The time to try again has come.
+    /// The time to try again has come, or what a queue depends on has changed.
     pub(super) fn retry(&mut self) {
         self.wake_at = None;
         for (share, stage) in &mut self.stages {
@@ -94,6 +99,13 @@ impl DeadLetters {
                 *stage = Stage::Due;
                 self.due.insert(share.clone());
             }
+        }
+    }
+
+    /// Where nothing waits any more, what comes next is worth a warning again.
+    fn forget_warnings(&mut self) {
+        if self.stages.is_empty() {
+            self.warned.clear();
         }
     }
 
@@ -152,14 +164,15 @@ impl Broker {
             letters.collect()
         });
         if letters.is_empty() {
-            return;
+            return self.dead_letters.forget_warnings();
         }
         if self.dead_letters.bytes >= STEP_BYTES {
             return self.write_later(share, 0);
         }
         match self.queue_topic(group, log.partition) {
             Err(Unwritable::Now) => self.write_later(share, RETRY_MS),
-            Err(Unwritable::Ever(why)) => self.give_up_dead_letters(&share, &letters, &why),
+            Err(Unwritable::Until(why)) => self.wait_for_queue(share, why),
+            Err(Unwritable::Unset) => self.give_up_dead_letters(&share, &letters),
             // Its state is being read back, and the share partition after it.
             Ok(_) if self.is_sgc_frozen(group, log) => self.write_later(share, RETRY_MS),
             Ok(topic) => self.copy_dead_letters(share, &letters, read, topic),
@@ -174,21 +187,43 @@ impl Broker {
         self.timers.arm(TimerKey::DeadLetters, at);
     }
 
-    fn give_up_dead_letters(&mut self, share: &Share, letters: &[DeadLetter], why: &str) {
-        let spans: Vec<Span> = letters.iter().map(|letter| letter.span).collect();
-        if self.archive_dead_letters(share, &spans) {
-            self.dead_letters_failed(share, &spans, why);
+    /// The records stay ARCHIVING until their queue can be written. Says so once for each group and
+    /// cause.
+    fn wait_for_queue(&mut self, share: Share, why: String) {
+        let (log, group) = (share.0, share.1.clone());
+        self.write_later(share, CLOSED_RETRY_MS);
+        if self.dead_letters.warned.get(&group) != Some(&why) {
+            let name = self.source_name(log);
+            self.warn(format!(
+                "group {group}: records of {name}-{} wait for their copies in the dead letter \
+                 queue: {why}",
+                log.partition
+            ));
+            self.dead_letters.warned.insert(group, why);
         }
     }
 
-    fn dead_letters_failed(&mut self, (log, group): &Share, spans: &[Span], why: &str) {
+    /// Nobody wants copies any more.
+    fn give_up_dead_letters(&mut self, share: &Share, letters: &[DeadLetter]) {
+        let spans: Vec<Span> = letters.iter().map(|letter| letter.span).collect();
+        if !self.archive_dead_letters(share, &spans) {
+            return;
+        }
         let records: i64 = spans.iter().map(|span| span.len()).sum();
         self.dead_letters.counts.failed += u64::try_from(records).unwrap_or_default();
+        self.dead_letters.forget_warnings();
+        let ((log, group), name) = (share, self.source_name(share.0));
         let first = spans.first().map_or(-1, |span| span.first);
         self.warn(format!(
-            "group {group}: records of {log} from offset {first} on ({records} in all) are archived \
-             without a copy in the dead letter queue: {why}"
+            "group {group}: records of {name}-{} from offset {first} on ({records} in all) are \
+             archived without a copy: the group has no dead letter queue any more",
+            log.partition
         ));
+    }
+
+    fn source_name(&self, log: LogId) -> Str {
+        let topic = self.metadata.topic_by_id(log.topic);
+        topic.map_or_else(Str::default, |topic| topic.name.clone())
     }
 
     /// Copies what can be copied at once, and comes back for the rest.
@@ -206,10 +241,9 @@ impl Broker {
         };
         let queue = match self.open_queue(&topic, log.partition) {
             Ok(queue) => queue,
-            Err(why) => return self.give_up_dead_letters(&share, letters, &why),
+            Err(why) => return self.wait_for_queue(share, why),
         };
-        let name = self.metadata.topic_by_id(log.topic);
-        let name = name.map_or_else(Str::default, |topic| topic.name.clone());
+        let name = self.source_name(log);
         let origin = Origin {
             topic: &name,
             partition: log.partition,
@@ -223,6 +257,9 @@ impl Broker {
             &sources,
             topic.max_message_bytes,
         );
+        if let Err(why) = self.check_copies(queue, &copies) {
+            return self.wait_for_queue(share, format!("topic {}: {why}", topic.name));
+        }
         if !self.archive_dead_letters(&share, &copies.spans) {
             return;
         }
@@ -233,7 +270,8 @@ impl Broker {
                 log.partition, topic.name
             ));
         }
-        self.append_copies(&share, queue, copies);
+        self.append_copies(queue, copies);
+        self.dead_letters.warned.remove(&group);
         self.dead_letters.wait(log, &group);
     }
 
@@ -322,25 +360,28 @@ impl Broker {
             .is_some_and(|leader| leader.share_partition(group).is_some())
     }
 
-    fn append_copies(&mut self, share: &Share, queue: LogId, copies: Copies) {
-        let now = self.now;
+    /// Whether the queue takes the copies, before anything says that they are there.
+    fn check_copies(&self, queue: LogId, copies: &Copies) -> Result<(), String> {
+        let data = self.logs.get(&queue).ok_or("it is gone")?;
+        let refused = |error| format!("{error}");
+        data.check_client(self.now, &copies.batch)
+            .map(|_| ())
+            .map_err(refused)
+    }
+
+    fn append_copies(&mut self, queue: LogId, copies: Copies) {
+        let (now, batch) = (self.now, copies.batch);
         let Some(data) = self.logs.get_mut(&queue) else {
-            return self.dead_letters_failed(share, &copies.spans, "its topic is gone");
+            return;
         };
-        let batch = copies.batch;
-        match data.append_client(now, &batch, TxnCheck::Unverified) {
-            Ok(Produced::Appended { part, .. }) => {
-                self.append_part(part);
-                self.dead_letters.bytes += batch.len();
-                let records: i64 = copies.spans.iter().map(|span| span.len()).sum();
-                self.dead_letters.counts.written += u64::try_from(records).unwrap_or_default();
-            }
-            // Without a producer nothing is a repetition.
-            Ok(Produced::Duplicate { .. }) => {}
-            Err(error) => {
-                let why: String = format!("{error}");
-                self.dead_letters_failed(share, &copies.spans, &why);
-            }
+        // Checked before, and without a producer nothing is a repetition.
+        if let Ok(Produced::Appended { part, .. }) =
+            data.append_client(now, &batch, TxnCheck::Unverified)
+        {
+            self.append_part(part);
+            self.dead_letters.bytes += batch.len();
+            let records: i64 = copies.spans.iter().map(|span| span.len()).sum();
+            self.dead_letters.counts.written += u64::try_from(records).unwrap_or_default();
         }
     }
 

@@ -24,7 +24,7 @@ type ShareFigure = (
     fn(&SharePartition, Now) -> i64,
 );
 
-const SHARE_FIGURES: [ShareFigure; 8] = [
+const SHARE_FIGURES: [ShareFigure; 9] = [
     (
         Gauge,
         "kafka_server_sharepartitionmetrics_inflightmessagecount",
@@ -57,6 +57,12 @@ const SHARE_FIGURES: [ShareFigure; 8] = [
             let events = [RecordEvent::Accept, RecordEvent::CommitAccept];
             count(partition, &events)
         },
+    ),
+    (
+        Gauge,
+        "ackord_share_dead_letters_waiting",
+        "Records that wait for their copies in the dead letter queue.",
+        |partition, _| partition.archiving_count(),
     ),
     (
         Gauge,
@@ -144,7 +150,7 @@ impl Broker {
             ),
             counted(
                 "ackord_share_dead_letters_failed_total",
-                "Records that were archived without a copy: their dead letter queue took none.",
+                "Records that were archived without a copy: their group has no dead letter queue any more.",
                 letters.failed,
             ),
         ]

@@ -118,13 +118,12 @@ impl ShareSessions {
         Ok(())
     }
 
-    /// Goes on with a session.
+    /// Goes on with a session, whichever connection asks: the one that opened it only ends it.
     ///
     /// # Errors
     /// SHARE_SESSION_NOT_FOUND, or INVALID_SHARE_SESSION_EPOCH where the epoch is not the next.
     pub(super) fn proceed(
         &mut self,
-        conn: ConnId,
         group: &Str,
         member: &Str,
         epoch: i32,
@@ -134,9 +133,6 @@ impl ShareSessions {
             .sessions
             .get_mut(&key)
             .ok_or(ErrorCode::SHARE_SESSION_NOT_FOUND)?;
-        if session.conn != conn {
-            return Err(ErrorCode::SHARE_SESSION_NOT_FOUND);
-        }
         if epoch == FINAL_EPOCH {
             return Ok(());
         }
@@ -223,15 +219,15 @@ mod tests {
         }
         assert_eq!(sessions.id(&group, &member), Some(2));
         assert_eq!(sessions.connection_closed(FIRST), []);
-        assert_eq!(sessions.proceed(SECOND, &group, &member, 1), Ok(()));
-        let old = sessions.proceed(FIRST, &group, &member, 2);
-        assert_eq!(old, Err(ErrorCode::SHARE_SESSION_NOT_FOUND));
+        assert_eq!(sessions.proceed(&group, &member, 1), Ok(()));
         let other = sessions.open(FIRST, &group, &Str::from("n"), vec![], 1);
         assert_eq!(other, Err(ErrorCode::SHARE_SESSION_LIMIT_REACHED));
         let released = sessions.connection_closed(SECOND);
         assert_eq!(released.len(), 1);
         assert_eq!(released[0].logs, [log(0)]);
         assert_eq!(sessions.id(&group, &member), None);
+        let gone = sessions.proceed(&group, &member, 2);
+        assert_eq!(gone, Err(ErrorCode::SHARE_SESSION_NOT_FOUND));
     }
 
     #[test]
@@ -242,11 +238,11 @@ mod tests {
         let key = (group.clone(), member.clone());
         sessions.sessions.get_mut(&key).unwrap().epoch = i32::MAX;
         for epoch in [i32::MAX, 1, 2] {
-            assert_eq!(sessions.proceed(FIRST, &group, &member, epoch), Ok(()));
+            assert_eq!(sessions.proceed(&group, &member, epoch), Ok(()));
         }
-        let again = sessions.proceed(FIRST, &group, &member, 2);
+        let again = sessions.proceed(&group, &member, 2);
         assert_eq!(again, Err(ErrorCode::INVALID_SHARE_SESSION_EPOCH));
-        let negative = sessions.proceed(FIRST, &group, &member, -2);
+        let negative = sessions.proceed(&group, &member, -2);
         assert_eq!(negative, Err(ErrorCode::INVALID_SHARE_SESSION_EPOCH));
     }
 }

@@ -66,6 +66,9 @@ impl ShareGroup {
         if self.is_member(member_id) {
             return Ok(());
         }
+        if self.is_empty() && !self.is_stored() {
+            return refuse(ErrorCode::GROUP_ID_NOT_FOUND, "The group does not exist.");
+        }
         refuse(
             ErrorCode::UNKNOWN_MEMBER_ID,
             "The group has no such member; join with epoch 0.",

@@ -118,9 +118,11 @@ fn invalid_requests() {
 #[test]
 fn unknown_and_fenced_members() {
     let mut bench = Bench::new(&[("t", 1)]);
-    assert_eq!(bench.beat("a", 1), "UNKNOWN_MEMBER_ID");
-    assert_eq!(bench.beat("a", -1), "UNKNOWN_MEMBER_ID");
+    assert_eq!(bench.beat("a", 1), "GROUP_ID_NOT_FOUND");
+    assert_eq!(bench.beat("a", -1), "GROUP_ID_NOT_FOUND");
     assert_eq!(bench.join("a", &["t"]), "epoch 2 {1[0]}");
+    assert_eq!(bench.beat("z", 1), "UNKNOWN_MEMBER_ID");
+    assert_eq!(bench.beat("z", -1), "UNKNOWN_MEMBER_ID");
     bench.join("b", &["t"]);
     assert_eq!(bench.beat("a", 2), "epoch 3 null");
     bench.join("c", &["t"]);

@@ -5,6 +5,7 @@ use core::fmt;
 
 use ackord_machine::{LogAppend, Now};
 use ackord_proto::ErrorCode;
+use ackord_proto::records::BatchHeader;
 use bytes::Bytes;
 
 use super::batch::{self, BatchFacts, BatchKind};
@@ -106,14 +107,7 @@ impl PartitionLog {
         batch: &Bytes,
         txn: TxnCheck,
     ) -> Result<Produced, AppendError> {
-        if batch.len() > usize::try_from(self.config.max_message_bytes).unwrap_or(0) {
-            return Err(refuse(
-                ErrorCode::MESSAGE_TOO_LARGE,
-                "larger than max.message.bytes",
-            ));
-        }
-        let header = batch::validate(batch)?;
-        topic_policy::check(&self.config, now.wall, &header, batch)?;
+        let header = self.check_client(now, batch)?;
         let mut facts = BatchFacts::at(&header, self.end);
         if facts.producer_id >= 0 {
             let from_zero = txn == TxnCheck::Version2 && facts.kind == BatchKind::Transactional;
@@ -136,6 +130,19 @@ impl PartitionLog {
             part,
             log_append_time,
         })
+    }
+
+    /// What the configuration of the topic and the format ask of a client's batch.
+    pub(crate) fn check_client(&self, now: Now, batch: &Bytes) -> Result<BatchHeader, AppendError> {
+        if batch.len() > usize::try_from(self.config.max_message_bytes).unwrap_or(0) {
+            return Err(refuse(
+                ErrorCode::MESSAGE_TOO_LARGE,
+                "larger than max.message.bytes",
+            ));
+        }
+        let header = batch::validate(batch)?;
+        topic_policy::check(&self.config, now.wall, &header, batch)?;
+        Ok(header)
     }
 
     /// Appends the records of a coordinator as one batch, in the transaction of `producer` where

@@ -104,6 +104,9 @@ impl ShareCoordinator {
                 "the share partition is not initialised",
             );
         };
+        if data.leader_epoch < 0 {
+            return refuse(ErrorCode::INVALID_REQUEST, "the leader epoch is negative");
+        }
         if data.leader_epoch < state.leader_epoch {
             return refuse(
                 ErrorCode::FENCED_LEADER_EPOCH,

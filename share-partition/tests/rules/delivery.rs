@@ -197,6 +197,8 @@ fn an_acknowledgement_of_bad_form_changes_nothing() {
         vec![ack(0, 3, &[ACCEPT]), ack(3, 4, &[ACCEPT])],
         vec![ack(5, 6, &[ACCEPT]), ack(0, 1, &[ACCEPT])],
         vec![ack(i64::MIN, i64::MAX, &[ACCEPT, ACCEPT])],
+        vec![ack(-5, 1, &[ACCEPT])],
+        vec![ack(0, 0, &[ACCEPT]), ack(-1, -1, &[ACCEPT])],
         // Good form, but never delivered.
         vec![ack(9, 10, &[ACCEPT])],
         vec![ack(0, i64::MAX, &[ACCEPT])],

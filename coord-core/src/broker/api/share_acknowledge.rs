@@ -65,10 +65,7 @@ impl Broker {
             Ok(named) => named,
             Err(code) => return refuse(self, code),
         };
-        let Some(conn) = self.connections.request(slot).map(|meta| meta.conn) else {
-            return;
-        };
-        let proceeds = self.share_sessions.proceed(conn, &group, &member, epoch);
+        let proceeds = self.share_sessions.proceed(&group, &member, epoch);
         let vanish = proceeds == Err(ErrorCode::SHARE_SESSION_NOT_FOUND)
             && ackord_machine::planted!("row-78-acks-without-a-session-vanish");
         if let Err(code) = proceeds.as_ref().map_err(|code| *code)

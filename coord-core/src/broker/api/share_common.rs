@@ -177,6 +177,7 @@ impl Broker {
 
     /// Renews what follows from a changed configuration of a topic or group.
     pub(in crate::broker) fn apply_config_change(&mut self, resource_type: i8, name: &str) {
+        self.dead_letters.retry();
         if resource_type == crate::metadata::resource::GROUP {
             self.settings.remove(name);
             let config = self.group_config(name);

@@ -240,7 +240,7 @@ impl Broker {
             self.share_sessions
                 .open(conn, &group, &member, known, limit)?;
         } else {
-            self.share_sessions.proceed(conn, &group, &member, epoch)?;
+            self.share_sessions.proceed(&group, &member, epoch)?;
             let known: Vec<LogId> = added
                 .into_iter()
                 .filter(|log| self.logs.contains_key(log))

@@ -34,7 +34,7 @@ impl Broker {
                     ..Default::default()
                 },
                 Some(group) => self.describe_share_group(group),
-                None => missing(id),
+                None => missing(id, self.has_any_group(id)),
             };
             if request.include_authorized_operations && described.error_code == ErrorCode::NONE {
                 described.authorized_operations = GROUP_OPERATIONS;
@@ -93,11 +93,15 @@ impl Broker {
     }
 }
 
-fn missing(id: &Str) -> DescribedGroup {
+/// There is none of this id, or one of another type.
+fn missing(id: &Str, other_type: bool) -> DescribedGroup {
     let (error_code, error_message) = match id.is_empty() {
         true => (ErrorCode::INVALID_GROUP_ID, None),
         false => {
-            let why = format!("Group {id} not found.");
+            let why = match other_type {
+                true => format!("Group {id} is not a share group."),
+                false => format!("Group {id} not found."),
+            };
             (ErrorCode::GROUP_ID_NOT_FOUND, Some(Str::from(why)))
         }
     };

@@ -36,6 +36,14 @@ macro_rules! refused {
     }};
 }
 
+/// A partition that does not exist has no state to read or write, as one that is not initialised.
+fn without_state((code, why): Refusal) -> Refusal {
+    match code {
+        ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => (ErrorCode::INVALID_REQUEST, why),
+        _ => (code, why),
+    }
+}
+
 /// What a request does to a share partition.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
@@ -78,6 +86,7 @@ impl Broker {
                 self.on_share_state(&key, Access::Reads, &mut gate, |sgc, _, _| {
                     sgc.read(&key, data).0
                 })
+                .map_err(without_state)
                 .unwrap_or_else(|refusal| refused!(read, data, refusal))
             }
         );
@@ -118,6 +127,7 @@ impl Broker {
                 self.on_share_state(&key, Access::Changes, &mut gate, |sgc, now, out| {
                     sgc.write_state(now, &key, data, out)
                 })
+                .map_err(without_state)
                 .unwrap_or_else(|refusal| refused!(write, data, refusal))
             }
         );

@@ -172,10 +172,36 @@ fn keys_that_name_nothing_are_refused() {
     ];
     for (group, topic, partition, code) in cases {
         assert_eq!(initialize(&mut test, group, topic, partition), code);
-        assert_eq!(read(&mut test, group, topic, partition).error_code, code);
-        assert_eq!(write(&mut test, group, topic, partition), code);
         assert_eq!(delete(&mut test, group, topic, partition), code);
+        // What does not exist has no state, as what is not initialised.
+        let none = ErrorCode::INVALID_REQUEST;
+        assert_eq!(read(&mut test, group, topic, partition).error_code, none);
+        assert_eq!(write(&mut test, group, topic, partition), none);
     }
+}
+
+#[test]
+fn a_negative_leader_epoch_is_refused() {
+    let mut test = TestBroker::new(&[]);
+    let topic_id = test.create_topic("t", 1);
+    assert_eq!(initialize(&mut test, "g", topic_id, 0), ErrorCode::NONE);
+    let data = read::PartitionData {
+        leader_epoch: -1,
+        ..Default::default()
+    };
+    let topic = read::ReadStateData {
+        topic_id,
+        partitions: vec![data],
+        ..Default::default()
+    };
+    let request = ReadShareGroupStateRequest {
+        group_id: Str::from("g"),
+        topics: vec![topic],
+        ..Default::default()
+    };
+    let response = ask!(test, ReadShareGroupState, 0, request);
+    let code = response.results[0].partitions[0].error_code;
+    assert_eq!(code, ErrorCode::INVALID_REQUEST);
 }
 
 #[test]

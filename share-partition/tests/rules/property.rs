@@ -315,7 +315,8 @@ impl World {
             })
             .collect();
         let answer = self.sut.acknowledge(self.now, who, &request);
-        let Some(offsets) = each(ranges) else {
+        let positive = |all: &Vec<(i64, i8)>| all.iter().all(|(offset, _)| *offset >= 0);
+        let Some(offsets) = each(ranges).filter(positive) else {
             assert_eq!(
                 answer.map_err(|error| error.code),
                 Err(ErrorCode::INVALID_REQUEST)

@@ -50,6 +50,8 @@ mod tests_admin;
 #[cfg(test)]
 mod tests_consumer_groups;
 #[cfg(test)]
+mod tests_dead_letters;
+#[cfg(test)]
 mod tests_groups;
 #[cfg(test)]
 mod tests_produce;

@@ -22,6 +22,8 @@ pub struct Record {
     /// Delivery count seen last, and the era in which.
     last: (i16, u64),
     holder: Option<Holder>,
+    /// When a transaction asked for it last: version 0 names no member and takes it from any.
+    staged_us: Option<u64>,
     /// Some plain accept, reject or gap was sent for it.
     pub given: bool,
     /// A plain accept or reject was answered with success: with which type.
@@ -133,6 +135,9 @@ impl Deliveries {
                     }
                 }
                 _ => record.holder = None,
+            }
+            if !plain {
+                record.staged_us = Some(now_us);
             }
             record.given |= plain && matches!(kind, 0 | 1 | 3);
         }
@@ -280,7 +285,9 @@ impl Deliveries {
         }
         record.last = (count, era);
         record.most = record.most.max(count);
-        record.holder = alive.then(|| Holder {
+        // A transaction may have taken it between the delivery and its answer.
+        let untaken = record.staged_us.is_none_or(|staged| staged < arrived_us);
+        record.holder = (alive && untaken).then(|| Holder {
             member: member.1.clone(),
             surely_until_us: arrived_us + lock_us,
             until_us: now_us + lock_us,

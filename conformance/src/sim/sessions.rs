@@ -36,7 +36,12 @@ impl Sessions {
                 self.last += 1;
                 self.begun.insert(member, (conn, self.last));
             }
-            _ => {}
+            // It may be a copy of an old one, and takes the session forward all the same.
+            _ => {
+                if self.open.get(&member).is_some_and(|own| own.conn != conn) {
+                    self.open.remove(&member);
+                }
+            }
         }
     }
 

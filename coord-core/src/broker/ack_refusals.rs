@@ -12,9 +12,10 @@ use super::Broker;
 
 /// Transactional ids whose last refusal is kept.
 const KEPT: usize = 1000;
-/// The log has one refusal of a kind in so many milliseconds, and how many there were besides: a
-/// client that tries again and again must not fill a disk.
-const SAID_EVERY_MS: i64 = 10_000;
+/// The log has some refusals of each kind in so many milliseconds, then how many there were besides:
+/// a client that tries again and again must not fill a disk.
+const SPELL_MS: i64 = 10_000;
+const SAID_IN_A_SPELL: u64 = 20;
 /// Characters of a reason or a name in the log.
 const SAID_CHARS: usize = 200;
 
@@ -84,14 +85,14 @@ pub(super) struct AckRefusals {
     last: BTreeMap<Str, AckRefusal>,
     /// The ids of `last`, the oldest first.
     order: VecDeque<Str>,
-    said: BTreeMap<RefusalKind, Said>,
+    spells: BTreeMap<RefusalKind, Spell>,
 }
 
-/// What the log has of a kind.
+/// Refusals of a kind that came in one stretch of time.
 #[derive(Clone, Copy, Debug)]
-struct Said {
-    next: MonoTime,
-    unsaid: u64,
+struct Spell {
+    end: MonoTime,
+    count: u64,
 }
 
 impl AckRefusals {
@@ -101,16 +102,18 @@ impl AckRefusals {
 
     /// Whether the log shall have a refusal of this kind now, and how many went unsaid before it.
     fn say(&mut self, now: MonoTime, kind: RefusalKind) -> Option<u64> {
-        let said = self.said.entry(kind).or_insert(Said {
-            next: now,
-            unsaid: 0,
-        });
-        if now < said.next {
-            said.unsaid += 1;
-            return None;
+        let new = Spell {
+            end: now.plus_millis(SPELL_MS),
+            count: 0,
+        };
+        let spell = self.spells.entry(kind).or_insert(new);
+        let mut unsaid = 0;
+        if now >= spell.end {
+            unsaid = spell.count.saturating_sub(SAID_IN_A_SPELL);
+            *spell = new;
         }
-        said.next = now.plus_millis(SAID_EVERY_MS);
-        Some(core::mem::take(&mut said.unsaid))
+        spell.count += 1;
+        (spell.count <= SAID_IN_A_SPELL).then_some(unsaid)
     }
 
     fn keep(&mut self, transactional_id: &Str, refusal: AckRefusal) {
@@ -151,7 +154,7 @@ impl Broker {
             let why = shortened(&reason);
             let besides = match unsaid {
                 0 => String::new(),
-                unsaid => format!(" (and {unsaid} more of this kind since the last line)"),
+                unsaid => format!(" (and {unsaid} more of this kind before)"),
             };
             self.warn(format!(
                 "acknowledgements of transactional id {id:?} for group {name:?} refused: \
@@ -180,12 +183,14 @@ mod tests {
     fn the_log_has_few_of_many_refusals() {
         let mut refusals = AckRefusals::default();
         let at = |millis| MonoTime::from_millis(0).plus_millis(millis);
-        assert_eq!(refusals.say(at(0), RefusalKind::Text), Some(0));
+        for _ in 0..SAID_IN_A_SPELL {
+            assert_eq!(refusals.say(at(0), RefusalKind::Text), Some(0));
+        }
         assert_eq!(refusals.say(at(1), RefusalKind::Text), None);
         assert_eq!(refusals.say(at(1), RefusalKind::Group), Some(0));
-        assert_eq!(refusals.say(at(SAID_EVERY_MS - 1), RefusalKind::Text), None);
-        assert_eq!(refusals.say(at(SAID_EVERY_MS), RefusalKind::Text), Some(2));
-        assert_eq!(refusals.say(at(SAID_EVERY_MS + 1), RefusalKind::Text), None);
+        assert_eq!(refusals.say(at(SPELL_MS - 1), RefusalKind::Text), None);
+        assert_eq!(refusals.say(at(SPELL_MS), RefusalKind::Text), Some(2));
+        assert_eq!(refusals.say(at(SPELL_MS + 1), RefusalKind::Text), Some(0));
         let long = "ü".repeat(SAID_CHARS + 1);
         assert_eq!(shortened(&long).chars().count(), SAID_CHARS);
         assert_eq!(shortened("short"), "short");

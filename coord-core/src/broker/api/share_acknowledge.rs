@@ -103,8 +103,10 @@ impl Broker {
             }
             self.acknowledge(ticket, &group, &member, acks, types);
         }
-        let gate = self.share_state_gate(&group, acks.iter().map(|acks| acks.id));
         if let Some(Gather::ShareAcknowledge(mut gather)) = self.gathers.remove(&slot) {
+            let done = gather.results.iter();
+            let done = done.filter(|(_, code, _)| *code == ErrorCode::NONE);
+            let gate = self.share_state_gate(&group, done.map(|(id, ..)| *id));
             gather.missing.arrived(gate);
             self.share_acknowledge_progress(slot, gather);
         }

@@ -73,6 +73,11 @@ impl ShareFetchAcks {
         &mut self.missing
     }
 
+    fn has_refused(&self, log: LogId) -> bool {
+        let ack = self.answers.get(&log).and_then(|own| own.ack.as_ref());
+        ack.is_some_and(|(code, _)| *code != ErrorCode::NONE)
+    }
+
     pub(in crate::broker) fn arrived(
         &mut self,
         part: u32,
@@ -183,8 +188,9 @@ impl Broker {
             let types = check_types(&acks.ranges, version, request.is_renew_ack);
             self.acknowledge(ticket, &group, &member, acks, types);
         }
-        let gate = self.share_state_gate(&group, acks.iter().map(|acks| acks.id));
         if let Some(Gather::ShareFetch(mut gather)) = self.gathers.remove(&slot) {
+            let done = acks.iter().filter(|acks| !gather.has_refused(acks.id));
+            let gate = self.share_state_gate(&group, done.map(|acks| acks.id));
             gather.missing.arrived(gate);
             self.share_fetch_progress(slot, gather);
         }

@@ -35,8 +35,8 @@ pub enum Plan {
     },
     /// An append fails.
     Fail(AppendFault),
-    /// An operation fails that is no append: a read, a load, a look-up, a checkpoint, a trim, a drop.
-    /// (Whoever cannot even list the logs does not start.)
+    /// A read, a look-up, a checkpoint, a trim or a drop fails. (Who cannot list or load logs does not
+    /// start; for loads while it runs see [`MemoryStore::fail_loads`].)
     FailOther(StorageFault),
 }
 
@@ -205,7 +205,10 @@ impl MemoryStore {
 
     fn execute(&mut self, op: StorageOp) -> Result<Outcome, StorageFault> {
         let orphaned = op.after.is_some_and(|after| self.failed.contains(&after));
-        if !matches!(op.kind, OpKind::Append { .. } | OpKind::List) {
+        if !matches!(
+            op.kind,
+            OpKind::Append { .. } | OpKind::List | OpKind::Load { .. }
+        ) {
             self.others += 1;
             if let Some(fault) = self.other_plans.remove(&(self.others - 1)) {
                 return Err(fault);

@@ -88,7 +88,7 @@ fn each_append_is_lost_and_nobody_knows() {
 }
 
 #[test]
-fn each_other_operation_fails_and_may_be_tried_again() {
+fn each_read_checkpoint_trim_and_drop_fails() {
     at_each(Fault::FailOther(StorageFault::Retriable));
 }
 

@@ -3,13 +3,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Account, FaultRun, OffsetKey, ShareRecord};
+use super::{Account, END_ATTEMPTS, FaultRun, OffsetKey, ShareRecord};
 use crate::dead_letter;
 use crate::script::{StorageStep, TopicPartition};
 use crate::steps::Session;
 
 /// Longer than any transaction, lock and session of the scripts.
 const UNTIL_ALL_IS_OVER_MS: u64 = 20 * 60 * 1000;
+
+/// What a reader sees who tries again where the store could not be read.
+fn visible(session: &mut Session<'_>, partition: &TopicPartition) -> Result<Vec<String>, String> {
+    let mut seen = session.visible(partition);
+    for _ in 1..END_ATTEMPTS {
+        if seen.is_ok() {
+            break;
+        }
+        seen = session.visible(partition);
+    }
+    seen
+}
 
 impl Account {
     /// A record has at most one dead letter, and exactly one where it is done and nobody accepted it.
@@ -22,7 +34,7 @@ impl Account {
         for (topic, partitions) in &self.queues {
             for partition in (0..*partitions).filter(|_| !self.excluded.contains(topic)) {
                 let topic = topic.clone();
-                let values = session.visible(&TopicPartition { topic, partition })?;
+                let values = visible(session, &TopicPartition { topic, partition })?;
                 for origin in values.iter().filter_map(|text| dead_letter::origin(text)) {
                     *letters.entry(origin).or_default() += 1;
                 }
@@ -75,7 +87,7 @@ impl Account {
                 if self.excluded.contains(&partition.topic) {
                     continue;
                 }
-                let visible = session.visible(partition)?;
+                let visible = visible(session, partition)?;
                 let times = visible.iter().filter(|own| *own == value).count();
                 if times > 1 {
                     run.problems

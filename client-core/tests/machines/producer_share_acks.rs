@@ -315,6 +315,9 @@ fn fall_back(take_away: impl Fn(&mut Bench<Producer>)) -> (Bench<Producer>, Call
     (bench, call)
 }
 
+/// Makes the broker an older one.
+type TakeAway<'a> = &'a dyn Fn(&mut Bench<Producer>);
+
 #[test]
 fn acknowledgements_come_back_where_the_broker_has_no_transaction_for_them() {
     let first_key = |bench: &mut Bench<Producer>| {
@@ -324,7 +327,7 @@ fn acknowledgements_come_back_where_the_broker_has_no_transaction_for_them() {
         bench.offers.insert(TXN_SHARE_ACKNOWLEDGE_KEY, (0, 0));
     };
     let feature = |bench: &mut Bench<Producer>| bench.transaction_version = 1;
-    let cases: [(&dyn Fn(&mut Bench<Producer>), &str, bool); 3] = [
+    let cases: [(TakeAway<'_>, &str, bool); 3] = [
         (&first_key, "AddShareAcksToTxn", false),
         (&second_key, "TxnShareAcknowledge", true),
         (&feature, "transaction.version 2", false),

@@ -61,7 +61,7 @@ fn reject(test: &mut TestBroker, topic_id: Uuid, share_session_epoch: i32, offse
     };
     let response = ask!(test, ShareAcknowledge, 1, request);
     assert_eq!(response.error_code, ErrorCode::NONE);
-    let topic = response.responses.iter().next().expect("one topic");
+    let topic = response.responses.first().expect("one topic");
     assert_eq!(topic.partitions[0].error_code, ErrorCode::NONE);
 }
 

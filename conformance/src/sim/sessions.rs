@@ -1,6 +1,6 @@
 //! The oracle of share sessions: one that nobody ended goes on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ackord_proto::api::{Request, Response};
 use ackord_proto::error_code::ErrorCode;
@@ -20,6 +20,8 @@ pub struct Sessions {
     open: BTreeMap<Member, Session>,
     /// The first requests of sessions that arrived, by member; the last one counts.
     begun: BTreeMap<Member, (u64, u64)>,
+    /// Members whose session somebody else may have taken forward since it began.
+    disturbed: BTreeSet<Member>,
     last: u64,
 }
 
@@ -33,15 +35,16 @@ impl Sessions {
             // Whichever is answered, from here on the older session may be gone.
             0 | -1 => {
                 self.open.remove(&member);
+                self.disturbed.remove(&member);
                 self.last += 1;
                 self.begun.insert(member, (conn, self.last));
             }
             // It may be a copy of an old one, and takes the session forward all the same.
-            _ => {
-                if self.open.get(&member).is_some_and(|own| own.conn != conn) {
-                    self.open.remove(&member);
-                }
+            _ if self.begun.get(&member).is_none_or(|own| own.0 != conn) => {
+                self.open.remove(&member);
+                self.disturbed.insert(member);
             }
+            _ => {}
         }
     }
 
@@ -78,7 +81,7 @@ impl Sessions {
         let epoch = epoch(request);
         if epoch == 0 {
             let newest = self.begun.get(&member).is_some_and(|own| own.0 == conn);
-            if code == ErrorCode::NONE && newest {
+            if code == ErrorCode::NONE && newest && !self.disturbed.contains(&member) {
                 self.open.insert(member, Session { conn, next: 1 });
             }
             return None;

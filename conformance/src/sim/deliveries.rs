@@ -22,8 +22,9 @@ pub struct Record {
     /// Delivery count seen last, and the era in which.
     last: (i16, u64),
     holder: Option<Holder>,
-    /// When a transaction asked for it last: version 0 names no member and takes it from any.
-    staged_us: Option<u64>,
+    /// When somebody acknowledged it last: a transaction (version 0 names no member and takes it from
+    /// any), or its own member, maybe with a late copy.
+    asked_us: Option<u64>,
     /// Some plain accept, reject or gap was sent for it.
     pub given: bool,
     /// A plain accept or reject was answered with success: with which type.
@@ -136,9 +137,7 @@ impl Deliveries {
                 }
                 _ => record.holder = None,
             }
-            if !plain {
-                record.staged_us = Some(now_us);
-            }
+            record.asked_us = Some(now_us);
             record.given |= plain && matches!(kind, 0 | 1 | 3);
         }
     }
@@ -285,8 +284,8 @@ impl Deliveries {
         }
         record.last = (count, era);
         record.most = record.most.max(count);
-        // A transaction may have taken it between the delivery and its answer.
-        let untaken = record.staged_us.is_none_or(|staged| staged < arrived_us);
+        // It may have been taken between the delivery and its answer.
+        let untaken = record.asked_us.is_none_or(|asked| asked < arrived_us);
         record.holder = (alive && untaken).then(|| Holder {
             member: member.1.clone(),
             surely_until_us: arrived_us + lock_us,

@@ -5,7 +5,8 @@
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
-broker=$1 group=$2 topic=$3 prefix=$4
+BROKER=$1
+group=$2 topic=$3 prefix=$4
 
 lag() {
     tool kafka-share-groups --describe --offsets --group "$group" |
@@ -20,7 +21,6 @@ open_transactions() {
             print $1 " is " $4 }'
 }
 
-BROKER=$broker
 left=unknown
 until=$((SECONDS + 120))
 while [ -n "$left" ] && [ "$SECONDS" -lt "$until" ]; do

@@ -1,5 +1,5 @@
-//! The scripts again, each with a fault at one of its storage operations: what the steps say does not hold any
-//! more, but what a transaction promises does.
+//! The scripts again, each with a fault at one of its storage operations: what the steps say does not
+//! hold any more, but what a transaction promises does.
 //!
 //! Clients behave as real ones then: who is refused or hears nothing aborts, and who hears nothing
 //! of the end of a transaction asks again. At the end all transactions have timed out, and of each

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ackord_machine::{LogId, MonoTime, OpKind, StorageFault, StoredBatch};
-use ackord_proto::records::Records;
+use ackord_proto::records::{BatchHeader, Records};
 use ackord_proto::str::Str;
 use ackord_share_partition::{DeadLetter, Span};
 use bytes::Bytes;
@@ -257,9 +257,12 @@ impl Broker {
             &sources,
             topic.max_message_bytes,
         );
-        if let Err(why) = self.check_copies(queue, &copies) {
-            return self.wait_for_queue(share, format!("topic {}: {why}", topic.name));
-        }
+        let header = match self.check_copies(queue, &copies) {
+            Ok(header) => header,
+            Err(why) => {
+                return self.wait_for_queue(share, format!("topic {}: {why}", topic.name));
+            }
+        };
         if !self.archive_dead_letters(&share, &copies.spans) {
             return;
         }
@@ -270,7 +273,7 @@ impl Broker {
                 log.partition, topic.name
             ));
         }
-        self.append_copies(queue, copies);
+        self.append_copies(queue, &header, copies);
         self.dead_letters.warned.remove(&group);
         self.dead_letters.wait(log, &group);
     }
@@ -361,22 +364,20 @@ impl Broker {
     }
 
     /// Whether the queue takes the copies, before anything says that they are there.
-    fn check_copies(&self, queue: LogId, copies: &Copies) -> Result<(), String> {
+    fn check_copies(&self, queue: LogId, copies: &Copies) -> Result<BatchHeader, String> {
         let data = self.logs.get(&queue).ok_or("it is gone")?;
         let refused = |error| format!("{error}");
-        data.check_client(self.now, &copies.batch)
-            .map(|_| ())
-            .map_err(refused)
+        data.check_client(self.now, &copies.batch).map_err(refused)
     }
 
-    fn append_copies(&mut self, queue: LogId, copies: Copies) {
+    fn append_copies(&mut self, queue: LogId, header: &BatchHeader, copies: Copies) {
         let (now, batch) = (self.now, copies.batch);
         let Some(data) = self.logs.get_mut(&queue) else {
             return;
         };
         // Checked before, and without a producer nothing is a repetition.
         if let Ok(Produced::Appended { part, .. }) =
-            data.append_client(now, &batch, TxnCheck::Unverified)
+            data.append_checked(now, header, &batch, TxnCheck::Unverified)
         {
             self.append_part(part);
             self.dead_letters.bytes += batch.len();

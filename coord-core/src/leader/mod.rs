@@ -295,18 +295,8 @@ impl Leader {
             .collect();
         for correlation in given_up {
             self.timers.cancel(&TimerKey::Write(correlation));
-            let Some(write) = self.writes.remove(&correlation) else {
-                continue;
-            };
-            for (ticket, _) in write.tickets {
-                let code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
-                out.reply(
-                    ticket,
-                    LeaderReply::Acknowledged {
-                        code,
-                        message: None,
-                    },
-                );
+            if let Some(write) = self.writes.remove(&correlation) {
+                write.fail(ErrorCode::COORDINATOR_NOT_AVAILABLE, None, out);
             }
         }
     }

@@ -43,6 +43,21 @@ pub(super) struct Write {
     pub(super) envelope: Envelope,
 }
 
+impl Write {
+    /// Tells all who wait that nothing was stored.
+    pub(super) fn fail(
+        &self,
+        code: ErrorCode,
+        message: Option<&Str>,
+        out: &mut Outbox<LeaderReply>,
+    ) {
+        for (ticket, _) in &self.tickets {
+            let message = message.cloned();
+            out.reply(*ticket, LeaderReply::Acknowledged { code, message });
+        }
+    }
+}
+
 impl Leader {
     pub(super) fn read_request(
         &self,
@@ -207,16 +222,8 @@ impl Leader {
             }
             return None;
         }
-        for (ticket, _) in write.tickets {
-            let message = result.and_then(|result| result.error_message.clone());
-            out.reply(
-                ticket,
-                LeaderReply::Acknowledged {
-                    code: leader_code(code),
-                    message,
-                },
-            );
-        }
+        let message = result.and_then(|result| result.error_message.as_ref());
+        write.fail(leader_code(code), message, out);
         self.forget(&write.group, out);
         Some(write.group)
     }

@@ -108,7 +108,19 @@ impl PartitionLog {
         txn: TxnCheck,
     ) -> Result<Produced, AppendError> {
         let header = self.check_client(now, batch)?;
-        let mut facts = BatchFacts::at(&header, self.end);
+        self.append_checked(now, &header, batch, txn)
+    }
+
+    /// As [`append_client`](Self::append_client), with a batch that
+    /// [`check_client`](Self::check_client) has found good: `header` is its answer.
+    pub(crate) fn append_checked(
+        &mut self,
+        now: Now,
+        header: &BatchHeader,
+        batch: &Bytes,
+        txn: TxnCheck,
+    ) -> Result<Produced, AppendError> {
+        let mut facts = BatchFacts::at(header, self.end);
         if facts.producer_id >= 0 {
             let from_zero = txn == TxnCheck::Version2 && facts.kind == BatchKind::Transactional;
             let sequenced = self.producers.judge(&facts, from_zero)?;
@@ -121,7 +133,7 @@ impl PartitionLog {
             .config
             .timestamp_type_append
             .then(|| now.wall.as_millis());
-        let [head, body] = batch::place(batch, &header, self.end, log_append_time);
+        let [head, body] = batch::place(batch, header, self.end, log_append_time);
         facts.max_timestamp = log_append_time.unwrap_or(facts.max_timestamp);
         let part = self.append(&facts, head, body);
         Ok(Produced::Appended {

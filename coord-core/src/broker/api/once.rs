@@ -5,9 +5,8 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 /// The things that a request names, each once, by what makes two of them the same.
-pub(super) fn once_by<T, K: Ord>(named: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
+pub(super) fn once_by<T, K: Ord>(mut named: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     let mut seen = BTreeSet::new();
-    let mut named = named;
     named.retain(|one| seen.insert(key(one)));
     named
 }

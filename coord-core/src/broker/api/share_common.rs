@@ -113,20 +113,20 @@ impl Broker {
         group: &str,
         shares: impl Iterator<Item = LogId>,
     ) -> Option<OpId> {
-        let count = self.share_state_partitions();
-        let log = |id: LogId| {
-            let own = state_partition_for(group, id.topic, id.partition, count);
-            self.metadata.log(SHARE_STATE_TOPIC, own)
-        };
-        let appends = shares.filter_map(|id| self.journal.newest(log(id)?));
+        let appends = shares.filter_map(|id| self.journal.newest(self.share_state_log(group, id)?));
         appends.max()
+    }
+
+    /// The partition of `__share_group_state` that has what a log is to a group.
+    fn share_state_log(&self, group: &str, id: LogId) -> Option<LogId> {
+        let count = self.share_state_partitions();
+        let own = state_partition_for(group, id.topic, id.partition, count);
+        self.metadata.log(SHARE_STATE_TOPIC, own)
     }
 
     /// Whether the state of a share partition is being read back.
     pub(in crate::broker) fn is_sgc_frozen(&self, group: &str, id: LogId) -> bool {
-        let count = self.share_state_partitions();
-        let own = state_partition_for(group, id.topic, id.partition, count);
-        let log = self.metadata.log(SHARE_STATE_TOPIC, own);
+        let log = self.share_state_log(group, id);
         log.is_some_and(|log| self.frozen.contains(&log))
     }
 

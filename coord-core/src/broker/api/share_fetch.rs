@@ -50,13 +50,8 @@ struct PartitionAnswer {
     ack: Option<(ErrorCode, Option<Str>)>,
     chunks: Vec<Bytes>,
     acquired: Vec<Acquired>,
-}
-
-impl PartitionAnswer {
-    /// Whether it has a record that was delivered before.
-    fn is_repeated(&self) -> bool {
-        self.acquired.iter().any(|range| range.delivery_count > 1)
-    }
+    /// The append that what was acquired depends on.
+    gate: Option<OpId>,
 }
 
 /// A request whose acknowledgements are under way.
@@ -121,6 +116,17 @@ impl ShareFetchWait {
     pub(in crate::broker) fn woken(&mut self) {
         self.has_read.clear();
         self.woken = !self.reading.is_empty();
+    }
+
+    /// Adds what was found in a partition.
+    fn take(&mut self, log: LogId, answer: PartitionAnswer) {
+        self.appends.arrived(answer.gate);
+        let own = self.answers.entry(log).or_default();
+        if answer.code != ErrorCode::NONE {
+            own.code = answer.code;
+        }
+        own.chunks.extend(answer.chunks);
+        own.acquired.extend(answer.acquired);
     }
 
     /// Whether the answer has records of a partition already.
@@ -351,7 +357,7 @@ impl Broker {
                     break;
                 }
                 Look::Answer(answer) => {
-                    merge(wait.answers.entry(log).or_default(), answer);
+                    wait.take(log, answer);
                 }
             }
         }
@@ -471,9 +477,13 @@ impl Broker {
             leader.note_holes(&terms.group, &markers_in(&spans, &acquired));
         });
         let chunks = keep_overlapping(chunks, &spans, &acquired);
+        // A delivery count that was seen never goes back: what freed a record has to be durable.
+        let again = acquired.iter().any(|range| range.delivery_count > 1);
+        let gate = self.share_state_gate(&terms.group, again.then_some(log).into_iter());
         PartitionAnswer {
             chunks,
             acquired,
+            gate,
             ..Default::default()
         }
     }
@@ -509,7 +519,7 @@ impl Broker {
                 let chunks = chunks.unwrap_or_default();
                 let (from, records) = (asked.unwrap_or(i64::MAX), wait.records_left());
                 let answer = self.acquire(log, &wait.terms, from, chunks, records);
-                merge(wait.answers.entry(log).or_default(), answer);
+                wait.take(log, answer);
                 if !core::mem::take(&mut wait.woken) {
                     wait.has_read.push(log);
                 }
@@ -534,12 +544,8 @@ impl Broker {
         }
     }
 
-    pub(in crate::broker) fn answer_share_fetch(&mut self, slot: u64, mut wait: ShareFetchWait) {
+    pub(in crate::broker) fn answer_share_fetch(&mut self, slot: u64, wait: ShareFetchWait) {
         self.timers.cancel(&TimerKey::Wait(slot));
-        // A delivery count that was seen never goes back: what freed the record has to be durable.
-        let again = wait.answers.iter().filter(|(_, own)| own.is_repeated());
-        let gate = self.share_state_gate(&wait.terms.group, again.map(|(log, _)| *log));
-        wait.appends.arrived(gate);
         let lock_ms = self.share_settings(&wait.terms.group).record_lock_ms;
         for (log, answer) in &wait.answers {
             let bytes = answer.chunks.iter().map(Bytes::len).sum();
@@ -589,14 +595,6 @@ fn share_bound(log: &PartitionLog, committed: bool) -> i64 {
     } else {
         log.high_watermark()
     }
-}
-
-fn merge(into: &mut PartitionAnswer, answer: PartitionAnswer) {
-    if answer.code != ErrorCode::NONE {
-        into.code = answer.code;
-    }
-    into.chunks.extend(answer.chunks);
-    into.acquired.extend(answer.acquired);
 }
 
 fn wanted(request: &ShareFetchRequest) -> Vec<LogId> {

@@ -80,6 +80,10 @@ impl Sessions {
         };
         let epoch = epoch(request);
         if epoch == 0 {
+            if code == ErrorCode::NONE && !wire::acks(request).is_empty() {
+                let what = "acknowledged with the first request of a session and was not refused";
+                return Some(format!("{member:?} {what}"));
+            }
             let newest = self.begun.get(&member).is_some_and(|own| own.0 == conn);
             if code == ErrorCode::NONE && newest && !self.disturbed.contains(&member) {
                 self.open.insert(member, Session { conn, next: 1 });

@@ -50,13 +50,17 @@ pub async fn plain(ctx: Ctx, group: String) {
                 ctx.sleep(ctx.between(500, 6000)).await;
                 let _ = member.acknowledge(&acks).await;
             }
-            17 => member.close_session(&acks).await,
+            17 => {
+                member.close_session(&acks).await;
+                // For the first request of the next session, where they have no place.
+                riding = acks;
+            }
             18 => {
                 member.hang_up().await;
                 match ctx.below(3) {
                     0 => member.join().await,
                     1 => drop(member.acknowledge(&acks).await),
-                    _ => {}
+                    _ => riding = acks,
                 }
             }
             _ => {

@@ -3,7 +3,6 @@
 //! Small things go into a buffer; payloads of 512 bytes and more are pushed by reference, so
 //! that a record batch travels from the log to the socket without a copy.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -139,10 +138,10 @@ impl Writer {
 
     /// A writer with room for this many copied bytes.
     pub fn with_capacity(copied: usize) -> Self {
-        Self {
-            room: vec![0; copied],
-            ..Self::default()
-        }
+        let mut writer = Self::default();
+        // Not `vec![0; copied]`: asked for zeroes, glibc leaves out its cache of small pieces.
+        writer.room.resize(copied, 0);
+        writer
     }
 
     /// The number of bytes written so far.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::peer::{Fallible, Peer, Server, take};
 use crate::report::{self, micros, quantile};
 use crate::speech::{self, Member, Topic};
-use crate::transaction::{Kinds, Producer, With};
+use crate::transaction::{Kinds, Load, Producer};
 
 const ROUNDS: usize = 300;
 /// Bytes of a bare write.
@@ -19,32 +19,16 @@ const WRITE: usize = 1_024;
 const PARTITIONS: i32 = 1_000;
 const RECORDS: i32 = 1_000;
 
-/// What a transaction has besides its record.
-#[derive(Clone, Copy)]
-enum Load {
-    Nothing,
-    Offset,
-    Acks(i32),
-}
-
-const LOADS: [Load; 6] = [
+const LOADS: [Load; 8] = [
     Load::Nothing,
     Load::Offset,
-    Load::Acks(1),
-    Load::Acks(10),
-    Load::Acks(100),
-    Load::Acks(1_000),
+    Load::Acks(1, Kinds::Accepts),
+    Load::Text(1, Kinds::Accepts),
+    Load::Acks(10, Kinds::Accepts),
+    Load::Text(10, Kinds::Accepts),
+    Load::Acks(100, Kinds::Accepts),
+    Load::Acks(1_000, Kinds::Accepts),
 ];
-
-impl fmt::Display for Load {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Load::Nothing => f.write_str("a record alone"),
-            Load::Offset => f.write_str("with an offset"),
-            Load::Acks(count) => write!(f, "with {count} acknowledgements"),
-        }
-    }
-}
 
 /// A server process; killed when dropped.
 struct Process(Child);
@@ -53,6 +37,19 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+impl Process {
+    /// How long its threads have had a processor so far.
+    fn worked(&self) -> Fallible<Duration> {
+        let mut total = Duration::ZERO;
+        for task in fs::read_dir(format!("/proc/{}/task", self.0.id()))? {
+            let text = fs::read_to_string(task?.path().join("schedstat"))?;
+            let nanos = text.split(' ').next().unwrap_or_default().parse()?;
+            total += Duration::from_nanos(nanos);
+        }
+        Ok(total)
     }
 }
 
@@ -119,49 +116,61 @@ fn join(peer: &mut Server, group: &str, topic: &Topic) -> Fallible<Member> {
     Member::join(peer, conn, group, 0, topic)
 }
 
-/// Commits on a store that does nothing else.
+/// What each transaction of one load took.
+#[derive(Default)]
+struct Costs {
+    /// A bare write and sync before it.
+    syncs: Vec<Duration>,
+    /// EndTxn alone.
+    commits: Vec<Duration>,
+    /// From the first request on.
+    whole: Vec<Duration>,
+    /// Of the server's processors.
+    work: Vec<Duration>,
+}
+
+/// Commits on a store that does nothing else. The loads take turns, since a shared disk has its moments.
 pub(crate) fn commits(program: &str, dir: &str) -> Fallible<()> {
     let dir = Path::new(dir);
     fresh(dir)?;
-    let (_process, address, _) = start(program, &dir.join("data"))?;
+    let (process, address, _) = start(program, &dir.join("data"))?;
     let mut server = Server::new(&address);
     let admin = server.connect()?;
     let input = speech::create_topic(&mut server, admin, "input", 1)?;
     let output = speech::create_topic(&mut server, admin, "output", 1)?;
     let mut producer = Producer::new(&mut server, "producer")?;
     let mut member = join(&mut server, "group", &input)?;
-    report::head("latency in us, durability sync: p50, p99");
+    speech::take_texts(&mut server, admin, "group")?;
     let bare = Bare::create(&dir.join("bare"))?;
-    let mut alone = None;
-    for load in LOADS {
-        let (mut syncs, mut ends, mut whole) = (Vec::new(), Vec::new(), Vec::new());
-        for round in 0..ROUNDS {
-            let with = match load {
-                Load::Nothing => With::Nothing,
-                Load::Offset => With::Offsets,
-                Load::Acks(count) => {
-                    acquire(&mut server, admin, &input, &mut member, count)?;
-                    With::Acks(&mut member, &input, Kinds::Accepts)
-                }
-            };
-            // In turn, since a shared disk has its moments.
-            syncs.push(bare.sync(round)?);
+    let mut costs = LOADS.map(|load| (load, Costs::default()));
+    for round in 0..ROUNDS {
+        for (load, costs) in &mut costs {
+            if load.acks() > 0 {
+                acquire(&mut server, admin, &input, &mut member, load.acks())?;
+            }
+            costs.syncs.push(bare.sync(round)?);
+            let worked = process.worked()?;
             let began = Instant::now();
-            producer.fill(&mut server, &output, with)?;
+            producer.fill(&mut server, &output, *load, (&mut member, &input))?;
             let filled = Instant::now();
             producer.commit(&mut server)?;
-            ends.push(filled.elapsed());
-            whole.push(began.elapsed());
+            costs.commits.push(filled.elapsed());
+            costs.whole.push(began.elapsed());
+            costs.work.push(process.worked()? - worked);
         }
-        line(&format!("{load}: bare write and sync"), &syncs);
-        line(&format!("{load}: commit"), &ends);
-        line(&format!("{load}: transaction"), &whole);
-        let [sync, commit] = [syncs, ends].map(|costs| micros(quantile(costs, 99)));
-        let whole = micros(quantile(whole, 50));
+    }
+    report::head("durability sync, us: p50, p99");
+    let mut alone = None;
+    for (load, costs) in costs {
+        let [sync, commit, whole, work] =
+            [costs.syncs, costs.commits, costs.whole, costs.work].map(Quantiles::of);
+        let (whole_alone, work_alone) = *alone.get_or_insert((whole.half, work.half));
         println!(
-            "    p99 of the commit {:.2} of the sync's, p50 of the transaction {:.2} of that without",
-            commit / sync,
-            whole / *alone.get_or_insert(whole)
+            "{load}: bare sync {sync}; commit {commit}, p99 {:.2} of the sync's; transaction {whole}, p50 {:.2} of \
+             that without; work of the server {work}, p50 {:.2} of that without",
+            commit.most / sync.most,
+            whole.half / whole_alone,
+            work.half / work_alone,
         );
     }
     Ok(())
@@ -182,9 +191,26 @@ fn acquire(
     Ok(())
 }
 
-fn line(what: &str, costs: &[Duration]) {
-    let at = |percent| micros(quantile(costs.to_vec(), percent));
-    println!("{what}: {:.0}, {:.0}", at(50), at(99));
+/// In microseconds.
+#[derive(Clone, Copy)]
+struct Quantiles {
+    half: f64,
+    most: f64,
+}
+
+impl Quantiles {
+    fn of(costs: Vec<Duration>) -> Self {
+        Quantiles {
+            half: micros(quantile(costs.clone(), 50)),
+            most: micros(quantile(costs, 99)),
+        }
+    }
+}
+
+impl fmt::Display for Quantiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.0}, {:.0}", self.half, self.most)
+    }
 }
 
 /// A million records in flight, every second one acknowledged, so that each is an entry of its own;

@@ -62,6 +62,17 @@ pub(crate) fn create_topic(
 }
 
 /// Sets a config of a group.
+/// From now on the group takes acknowledgements by TxnOffsetCommit, and plain ones no more.
+pub(crate) fn take_texts(peer: &mut impl Peer, conn: usize, group: &str) -> Fallible<()> {
+    configure(
+        peer,
+        conn,
+        group,
+        "share.acknowledgement.mode",
+        "transactional",
+    )
+}
+
 pub(crate) fn configure(
     peer: &mut impl Peer,
     conn: usize,

@@ -1,5 +1,7 @@
 //! One producer's transactions: records, and offsets or acknowledgements with them.
 
+use std::fmt;
+
 use ackord_proto::messages::add_share_acks_to_txn::AddShareAcksToTxnTopic;
 use ackord_proto::messages::txn_offset_commit::{
     TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
@@ -22,12 +24,36 @@ const ACCEPT: i8 = 1;
 const REJECT: i8 = 3;
 
 /// What a transaction has besides its record.
-pub(crate) enum With<'a> {
+#[derive(Clone, Copy)]
+pub(crate) enum Load {
     Nothing,
     /// The offset of a consumer group.
-    Offsets,
-    /// All that the member holds, one range for each record.
-    Acks(&'a mut Member, &'a Topic, Kinds),
+    Offset,
+    /// So many acknowledgements, one range for each record.
+    Acks(i32, Kinds),
+    /// The same in the text of a TxnOffsetCommit.
+    Text(i32, Kinds),
+}
+
+impl Load {
+    /// How many records a member must hold.
+    pub(crate) fn acks(self) -> i32 {
+        match self {
+            Load::Nothing | Load::Offset => 0,
+            Load::Acks(count, _) | Load::Text(count, _) => count,
+        }
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Load::Nothing => f.write_str("nothing"),
+            Load::Offset => f.write_str("an offset"),
+            Load::Acks(count, kinds) => write!(f, "{count} {kinds}"),
+            Load::Text(count, kinds) => write!(f, "{count} {kinds}, by TxnOffsetCommit"),
+        }
+    }
 }
 
 /// What the acknowledgements say.
@@ -37,6 +63,15 @@ pub(crate) enum Kinds {
     Accepts,
     /// Every second one is rejected: no two neighbours can be taken together.
     Mixed,
+}
+
+impl fmt::Display for Kinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kinds::Accepts => "accepted",
+            Kinds::Mixed => "accepted and rejected in turn",
+        })
+    }
 }
 
 impl Kinds {
@@ -79,13 +114,14 @@ impl Producer {
         }
     }
 
-    /// Sends one record and what comes with it, and waits for none of the answers before all have
-    /// been sent.
+    /// Sends one record and what comes with it, all that the member holds, and waits for none of the
+    /// answers before all have been sent.
     pub(crate) fn fill(
         &mut self,
         peer: &mut impl Peer,
         output: &Topic,
-        with: With<'_>,
+        load: Load,
+        (member, input): (&mut Member, &Topic),
     ) -> Fallible<()> {
         let mut builder = BatchBuilder::new(0)
             .producer(self.id, self.epoch, self.sequence)
@@ -95,16 +131,25 @@ impl Producer {
         let mut request = speech::produce_request(output, [(0, builder.build())].into_iter());
         request.transactional_id = Some(self.transactional_id.clone());
         peer.send(self.conn, 12, request.into())?;
-        match with {
-            With::Nothing => {}
-            With::Offsets => peer.send(self.conn, 5, self.offsets(output).into())?,
-            With::Acks(member, input, kinds) => {
+        let more = match load {
+            Load::Nothing => 0,
+            Load::Offset => {
+                let request = self.offsets("consumers", output, "");
+                peer.send(self.conn, 5, request.into())?;
+                1
+            }
+            Load::Acks(_, kinds) => {
                 peer.send(self.conn, 0, self.register(member, input).into())?;
                 peer.send(self.conn, 1, self.stage(member, input, kinds).into())?;
-                return self.filled(peer, 2);
+                2
             }
-        }
-        let more = usize::from(matches!(with, With::Offsets));
+            Load::Text(_, kinds) => {
+                let text = text(member, kinds);
+                let request = self.offsets(&member.group, input, &text);
+                peer.send(self.conn, 5, request.into())?;
+                1
+            }
+        };
         self.filled(peer, more)
     }
 
@@ -144,10 +189,11 @@ impl Producer {
         Ok(())
     }
 
-    fn offsets(&self, topic: &Topic) -> TxnOffsetCommitRequest {
+    fn offsets(&self, group: &str, topic: &Topic, text: &str) -> TxnOffsetCommitRequest {
         let partition = TxnOffsetCommitRequestPartition {
             partition_index: 0,
             committed_offset: 1,
+            committed_metadata: Some(Str::from(text)),
             ..Default::default()
         };
         let topic = TxnOffsetCommitRequestTopic {
@@ -157,7 +203,7 @@ impl Producer {
         };
         TxnOffsetCommitRequest {
             transactional_id: self.transactional_id.clone(),
-            group_id: Str::from("consumers"),
+            group_id: Str::from(group),
             producer_id: self.id,
             producer_epoch: self.epoch,
             topics: vec![topic],
@@ -245,4 +291,34 @@ impl Producer {
         (self.id, self.epoch) = (response.producer_id, response.producer_epoch);
         Ok(())
     }
+}
+
+/// What the member holds of one partition, as a client writes it: neighbours of a kind together.
+fn text(member: &mut Member, kinds: Kinds) -> String {
+    let mut accepts = String::new();
+    let mut rejects = String::new();
+    for held in std::mem::take(&mut member.held) {
+        let count = held.delivery;
+        match kinds {
+            Kinds::Accepts => accepts += &format!(",{}-{}@{count}", held.first, held.last),
+            Kinds::Mixed => {
+                for offset in held.first..=held.last {
+                    let ranges = match kinds.of(offset) {
+                        REJECT => &mut rejects,
+                        _ => &mut accepts,
+                    };
+                    *ranges += &format!(",{offset}@{count}");
+                }
+            }
+        }
+    }
+    let kind = |name: &str, ranges: &str| {
+        let ranges = ranges.strip_prefix(',');
+        ranges.map(|ranges| format!("{name}={ranges}"))
+    };
+    let kinds: Vec<String> = [kind("accept", &accepts), kind("reject", &rejects)]
+        .into_iter()
+        .flatten()
+        .collect();
+    format!("acks:{}", kinds.join(";"))
 }

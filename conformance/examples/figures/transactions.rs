@@ -5,30 +5,30 @@ use std::time::Duration;
 use crate::peer::{Cores, Fallible, Peer};
 use crate::report::{self, median, micros};
 use crate::speech::{self, Member, Topic};
-use crate::transaction::{Kinds, Producer, With};
+use crate::transaction::{Kinds, Load, Producer};
 
 const ROUNDS: usize = 200;
 
 pub(crate) fn run() -> Fallible<()> {
-    report::head("cost of a transaction with one record, in us of the core's thread");
+    report::head(
+        "cost of a transaction with one record, in us of the core's thread, by what is besides it",
+    );
     let mut bench = Bench::new()?;
-    let alone = bench.cost(None)?;
-    println!("nothing else: {:.1}", micros(alone));
-    let offsets = bench.with_offsets()?;
-    println!("the offset of a consumer group: {:.1}", micros(offsets));
+    speech::take_texts(&mut bench.cores, bench.admin, "group")?;
+    let alone = micros(bench.cost(Load::Nothing)?);
+    println!("nothing: {alone:.1}");
+    let offset = micros(bench.cost(Load::Offset)?);
+    println!("an offset: {offset:.1}");
     for kinds in [Kinds::Accepts, Kinds::Mixed] {
         for acks in [1, 10, 100, 1_000] {
-            let cost = bench.cost(Some((acks, kinds)))?;
-            let ratio = micros(cost) / micros(offsets);
-            let each = (micros(cost) - micros(alone)) / f64::from(acks);
-            let what = match kinds {
-                Kinds::Accepts => "accepted",
-                Kinds::Mixed => "accepted and rejected in turn",
-            };
-            println!(
-                "{acks} {what}: {:.1}, {each:.2} for each, {ratio:.2} of that with an offset",
-                micros(cost)
-            );
+            for load in [Load::Acks(acks, kinds), Load::Text(acks, kinds)] {
+                let cost = micros(bench.cost(load)?);
+                let each = (cost - alone) / f64::from(acks);
+                let ratio = cost / offset;
+                println!(
+                    "{load}: {cost:.1}, {each:.2} for each, {ratio:.2} of that with an offset"
+                );
+            }
         }
     }
     let sizes = [10, 100];
@@ -37,7 +37,7 @@ pub(crate) fn run() -> Fallible<()> {
         sizes.map(|size| size.to_string()),
         [concurrent(sizes[0])?, concurrent(sizes[1])?],
     );
-    let ten = Some((10, Kinds::Accepts));
+    let ten = Load::Acks(10, Kinds::Accepts);
     report::ratio(
         "records in the log and share partitions beside it, 10 acknowledgements",
         ["none".to_string(), "1000000 and 10000".to_string()],
@@ -48,13 +48,12 @@ pub(crate) fn run() -> Fallible<()> {
 
 /// One line of the table alone, to be profiled.
 pub(crate) fn one(what: &str) -> Fallible<()> {
-    let mut bench = Bench::new()?;
-    let cost = match what {
-        "record" => bench.cost(None)?,
-        "offset" => bench.with_offsets()?,
-        acks => bench.cost(Some((acks.parse()?, Kinds::Accepts)))?,
+    let load = match what {
+        "record" => Load::Nothing,
+        "offset" => Load::Offset,
+        acks => Load::Acks(acks.parse()?, Kinds::Accepts),
     };
-    println!("{what}: {:.1}", micros(cost));
+    println!("{load}: {:.1}", micros(Bench::new()?.cost(load)?));
     Ok(())
 }
 
@@ -85,28 +84,13 @@ impl Bench {
         })
     }
 
-    fn with_offsets(&mut self) -> Fallible<Duration> {
-        let mut costs = Vec::new();
-        for _ in 0..ROUNDS {
-            self.cores.worked();
-            self.producer
-                .fill(&mut self.cores, &self.output, With::Offsets)?;
-            self.producer.commit(&mut self.cores)?;
-            costs.push(self.cores.worked());
-        }
-        Ok(median(costs))
-    }
-
     /// Of the requests of the transaction alone; what it acknowledges was fetched before.
-    fn cost(&mut self, acks: Option<(i32, Kinds)>) -> Fallible<Duration> {
-        let rounds = if acks.is_some_and(|(acks, _)| acks > 100) {
-            ROUNDS / 5
-        } else {
-            ROUNDS
-        };
+    fn cost(&mut self, load: Load) -> Fallible<Duration> {
+        let acks = load.acks();
+        let rounds = if acks > 100 { ROUNDS / 5 } else { ROUNDS };
         let mut costs = Vec::new();
         for _ in 0..rounds {
-            if let Some((acks, _)) = acks {
+            if acks > 0 {
                 acquire(
                     &mut self.cores,
                     self.admin,
@@ -115,12 +99,13 @@ impl Bench {
                     acks,
                 )?;
             }
-            let with = match acks {
-                Some((_, kinds)) => With::Acks(&mut self.member, &self.input, kinds),
-                None => With::Nothing,
-            };
             self.cores.worked();
-            self.producer.fill(&mut self.cores, &self.output, with)?;
+            self.producer.fill(
+                &mut self.cores,
+                &self.output,
+                load,
+                (&mut self.member, &self.input),
+            )?;
             self.producer.commit(&mut self.cores)?;
             costs.push(self.cores.worked());
         }
@@ -174,7 +159,8 @@ fn concurrent(count: usize) -> Fallible<Duration> {
             producer.fill(
                 &mut cores,
                 &output,
-                With::Acks(member, &input, Kinds::Accepts),
+                Load::Acks(10, Kinds::Accepts),
+                (member, &input),
             )?;
             begun.push(cores.worked());
         }

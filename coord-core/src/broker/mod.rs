@@ -371,7 +371,8 @@ impl Broker {
 
     /// The settings of a share group, put together once until its configuration changes.
     fn share_settings(&mut self, group: &str) -> ShareGroupSettings {
-        if let Some(settings) = self.settings.get(group) {
+        let name = Str::from(group);
+        if let Some(settings) = self.settings.get(&name) {
             return *settings;
         }
         let configs = self
@@ -382,7 +383,7 @@ impl Broker {
         if self.settings.len() >= KEPT_SETTINGS {
             self.settings.clear();
         }
-        self.settings.insert(Str::from(group), settings);
+        self.settings.insert(name, settings);
         settings
     }
 

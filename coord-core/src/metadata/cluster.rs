@@ -100,7 +100,8 @@ impl Metadata {
 
     /// A topic by its name.
     pub fn topic(&self, name: &str) -> Option<&Topic> {
-        self.topics.get(name)
+        // By a whole name, which costs less than to borrow each that it is compared with.
+        self.topics.get(&Str::from(name))
     }
 
     /// A topic by its id.
@@ -120,7 +121,7 @@ impl Metadata {
 
     /// The log of a partition, by topic name.
     pub fn log(&self, name: &str, partition: i32) -> Option<LogId> {
-        let topic = self.topics.get(name)?;
+        let topic = self.topic(name)?;
         (0..topic.partitions).contains(&partition).then_some(LogId {
             topic: topic.id,
             partition,

@@ -25,6 +25,9 @@ SHORT="--set group.share.min.session.timeout.ms=3000 --set group.share.session.t
     --set group.share.min.heartbeat.interval.ms=500 --set group.share.heartbeat.interval.ms=500
     --set group.share.min.record.lock.duration.ms=1000"
 
+# Records that stay with the member that has them.
+LONG_LOCKS="--set group.share.max.record.lock.duration.ms=300000"
+
 fetch_kafkajs() {
     [ -d "$KAFKAJS/node_modules/kafkajs" ] && return
     mkdir -p "$KAFKAJS"
@@ -36,7 +39,7 @@ fetch_kafkajs() {
 build_clients() {
     mkdir "$WORK/java" "$WORK/node"
     javac -d "$WORK/java" -cp "$KAFKA_LIBS/*" \
-        "$CLIENTS/java/CopyOrders.java" "$INTEROP/bridge/Refusals.java"
+        "$CLIENTS/java/CopyOrders.java" "$INTEROP"/bridge/*.java
     go build -C "$CLIENTS/go" -o "$WORK/copy_orders" .
     go build -C "$INTEROP/bridge/go" -o "$WORK/refusals" .
     cp "$CLIENTS"/node/* "$WORK/node/"
@@ -70,22 +73,108 @@ check_copies() {
         "{abort}" "{idle}"
 }
 
-# What a program prints for the rows of the table that it can say, and for what it adds.
-went_on() { # EXPRESSION KIND...
-    local filter=$1
-    shift
-    { grep -v '^#' "$INTEROP/bridge/refusals.tsv" | awk -F '\t' "$filter { print \$1 }"
-      printf '%s\n' "$@"; } | sed '/^$/d; s/$/: refused, aborted, went on/'
+# The rows of the table for a client, with MEMBERS of the scene in them; `fences`: those alone that no
+# producer survives.
+rows() { # CLIENT [fences]
+    grep -v '^#' "$INTEROP/bridge/refusals.tsv" |
+        awk -F '\t' -v OFS='\t' -v client="$1" -v only="${2:-}" \
+            -v holder="${MEMBERS[0]}" -v other="${MEMBERS[1]}" -v epoch="${MEMBERS[2]}" '
+            index("," $2 ",", "," client ",") && (only == "" || $11 != "-") {
+                sub(/^HOLDER$/, holder, $9); sub(/^OTHER$/, other, $9)
+                sub(/^OTHER-EPOCH$/, epoch, $10)
+                print }'
 }
 
-check_refusals() {
-    local table=$INTEROP/bridge/refusals.tsv
+# What a client shall print for its rows.
+outcomes() { # FILE
+    awk -F '\t' '{ print $1 ": " ($11 == "-" ? "refused, aborted, went on" : $11) }' "$1"
+}
+
+# How many refusals of each kind the broker shall have counted.
+counts() { # FILE
+    awk -F '\t' '$3 != "-" { counts[$3]++ } END { for (kind in counts) print kind, counts[kind] }' "$1" |
+        LC_ALL=C sort
+}
+
+counted() {
+    local url
+    url=$(sed -n 's|.*metrics are on \(http://[^ ]*\).*|\1|p' "$WORK/broker.log")
+    curl -fsS "$url" |
+        sed -n 's/^ackord_share_offset_acks_refused_total{reason="\(.*\)"} \(.*\)/\1 \2/p' |
+        awk '$2 > 0' | LC_ALL=C sort
+}
+
+# Id of the holder, id and epoch of the other, once both have their partition.
+members() {
+    for _ in {1..20}; do
+        mapfile -t MEMBERS < <(tool kafka-share-groups --describe --group transactional --members --verbose |
+            awk '$7 != "orders:0" { next } $4 == "holder" { holder = $2 } $4 == "other" { other = $2; epoch = $6 }
+                END { if (holder && other) print holder "\n" other "\n" epoch }')
+        [ "${#MEMBERS[@]}" != 3 ] || return 0
+    done
+    return 1
+}
+
+refusals() { # CLIENT
+    case $1 in
+        python) confluent_python "$INTEROP/bridge/refusals.py" "$BROKER" "$WORK/table" ;;
+        java) java_class Refusals "$BROKER" "$WORK/table" ;;
+        go) "$WORK/refusals" "$BROKER" "$WORK/table" ;;
+        old) "$WORK/refusals" -old "$BROKER" "$WORK/table" ;;
+    esac
+}
+
+# A broker with the scene, for one client.
+check_refusals() { # CLIENT
+    local client=$1 line=
+    rm -rf "$WORK/data" "$WORK/ready"
+    # shellcheck disable=SC2086 # several words
+    start_broker "$PROGRAM" $SHORT $LONG_LOCKS --admin 127.0.0.1:0
+    coproc SCENE { exec "$VENV/bin/python" "$INTEROP/bridge/scene.py" "$BROKER"; }
+    local scene=$SCENE_PID
+    read -r -t 60 -u "${SCENE[0]}" line || true
+    members || line=
+    rows "$client" >"$WORK/table"
+    check "bridge/scene-$client" ready echo "$line"
+    check "bridge/refusals-$client" "$(outcomes "$WORK/table")" refusals "$client"
+    check "bridge/counted-$client" "$(counts "$WORK/table")" counted
+    kill "$scene"
+    wait "$scene" || true
+    check broker/stops-clean "" stop_broker
+}
+
+check_all_refusals() {
+    local client
+    for client in python java go old; do
+        check_refusals "$client"
+    done
+    check bridge/restarted "$(printf '%s\n' "restarted: refused, aborted, went on" "none of before a restart")" \
+        env "TMPDIR=$WORK" "$VENV/bin/python" "$INTEROP/bridge/restarted.py" "$PROGRAM $SHORT $LONG_LOCKS" \
+        "$WORK/refusals" -old
+}
+
+# Share consumers beside pending acknowledgements of a group in MODE; the rest is what a plain acceptance
+# does there.
+beside() { # MODE ACCEPTED
+    printf '%s\n' "a gets r0@1 r1@1" "r0 and r1 are pending" \
+        "a: ACCEPT r0: INVALID_RECORD_STATE" "a: RENEW r1: INVALID_RECORD_STATE" \
+        "b gets r2@1" "b: ACCEPT r2: $2" "a leaves" "b gets r3@1" "b: ACCEPT r3: $2" \
+        aborted "b gets r0@2 r1@2" "at once" committed "b: ACCEPT r0: NONE" "b: ACCEPT r1: NONE" \
+        "b gets r4@1" "b leaves" "c gets r4@2" "c leaves"
+}
+
+check_beside() {
+    rm -rf "$WORK/data" "$WORK/ready"
     # shellcheck disable=SC2086 # several words
     start_broker "$PROGRAM" $SHORT
-    check bridge/refusals-python "$(went_on '$5 == "-" && $6 == -1' another-content)" \
-        confluent_python "$INTEROP/bridge/refusals.py" "$BROKER" "$table"
-    check bridge/refusals-java "$(went_on '$1 != "half-a-member"' timed-out)" java_class Refusals "$BROKER" "$table"
-    check bridge/refusals-go "$(went_on 1)" "$WORK/refusals" "$BROKER" "$table"
+    local mode accepted
+    for mode in explicit transactional; do
+        accepted=NONE
+        [ "$mode" = explicit ] || accepted=INVALID_RECORD_STATE
+        check "bridge/beside-$mode" "$(beside "$mode" "$accepted")" \
+            confluent_python "$INTEROP/bridge/beside.py" "$BROKER" "$mode" \
+            "${JAVA[@]}" -cp "$WORK/java:$KAFKA_LIBS/*" Member
+    done
     check broker/stops-clean "" stop_broker
 }
 
@@ -98,10 +187,19 @@ refuses_kafka() {
 
 check_kafka() {
     local port=19392
-    local data=$WORK/kafka
+    local data=$WORK/kafka MEMBERS=(- - -)
     bash "$KAFKA_PEER/start.sh" "$port" "$data" >&2
     BROKER=127.0.0.1:$port
     check bridge/java-on-kafka "exit 3" refuses_kafka
+    local topic client
+    for topic in orders enriched; do
+        tool kafka-topics --create --topic "$topic" --partitions 1 --replication-factor 1 >&2
+    done
+    for client in python java go old; do
+        rows "$client" fences >"$WORK/table"
+        check "bridge/fences-$client-on-kafka" "$(outcomes "$WORK/table")" \
+            refusals "$client"
+    done
     bash "$KAFKA_PEER/stop.sh" "$data" >&2
 }
 
@@ -109,8 +207,9 @@ fetch_kafka
 fetch_confluent
 fetch_kafkajs
 build_clients
+check_beside
 check_copies
-check_refusals
+check_all_refusals
 [ -z "${KAFKA_PEER:-}" ] || check_kafka
 echo "$PASSED passed, $FAILED failed"
 [ "$FAILED" = 0 ]

@@ -1,71 +1,52 @@
 #!/usr/bin/env python3
-"""refusals.py BOOTSTRAP TABLE: each kind of refused acknowledgement, with librdkafka. After each the
-same producer aborts and commits its next transaction. Rows that name a member are left out: the
-client gives no group metadata but its own.
+"""refusals.py BOOTSTRAP TABLE: each kind of refused acknowledgement, with librdkafka's producer. After
+each the same producer aborts and commits its next transaction.
 """
 import csv
+import struct
 import sys
 import time
 
-from confluent_kafka import Consumer, KafkaException, Producer, ShareConsumer, TopicPartition
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewTopic,
-    ResourceType,
-)
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+ID = "refused-python"
 PATIENCE = 30.0  # seconds
 
 
-def configure(admin, group, **configs):
-    entries = [
-        ConfigEntry(name.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
-        for name, value in configs.items()
-    ]
-    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
-    admin.incremental_alter_configs([resource])[resource].result(PATIENCE)
+def metadata_of(row):
+    """As of a member that this program is not, in the form that librdkafka itself gives."""
+    generation = struct.pack("=i", int(row["generation"]))
+    member = "" if row["member"] == "-" else row["member"]
+    names = f"{row['group']}\0{member}\0".encode()
+    no_instance = b"\1"
+    return b"CGMDv2:" + generation + names + no_instance
 
 
-def prepare(bootstrap):
-    """A record in `orders`, and groups: transactional, plain, and one of configs alone."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    for name, created in admin.create_topics(
-        [NewTopic("orders", 1, 1), NewTopic("enriched", 1, 1)]
-    ).items():
-        created.result(PATIENCE)
-    mode = "transactional"
-    configure(admin, mode, share_auto_offset_reset="earliest", share_acknowledgement_mode=mode)
-    configure(admin, "configs", share_acknowledgement_mode=mode)
-    producer = Producer({"bootstrap.servers": bootstrap})
-    producer.produce("orders", value=b"order")
-    producer.flush(PATIENCE)
+def producer_of(bootstrap, name, **configs):
+    own = {"bootstrap.servers": bootstrap, "transactional.id": name, "log_level": 2}
+    producer = Producer(own | {name.replace("_", "."): value for name, value in configs.items()})
+    producer.init_transactions(PATIENCE)
+    return producer
 
 
-def member_of(bootstrap, group):
-    consumer = ShareConsumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": group,
-            "share.acknowledgement.mode": "explicit",
-        }
-    )
-    consumer.subscribe(["orders"])
-    return consumer
-
-
-def refused(producer, metadata, entry):
-    """Whether the broker refused, and the producer could abort and go on."""
+def refused(producer, row, meanwhile=lambda offset: None):
+    """What became of the producer."""
+    offsets = []
     producer.begin_transaction()
-    producer.produce("enriched", value=b"refused")
+    producer.produce(
+        "enriched", value=b"refused", on_delivery=lambda _, message: offsets.append(message.offset())
+    )
+    producer.flush(PATIENCE)
+    meanwhile(offsets[0])
     try:
-        producer.send_offsets_to_transaction([entry], metadata, PATIENCE)
+        times = 2 if row["kind"] == "partition-twice" else 1
+        for text in row["text"].split(" "):
+            entry = TopicPartition(row["topic"], int(row["partition"]), int(row["offset"]), text)
+            producer.send_offsets_to_transaction([entry] * times, metadata_of(row), PATIENCE)
         return "accepted"
     except KafkaException as error:
-        if not error.args[0].txn_requires_abort():
-            return f"fatal: {error}"
+        if error.args[0].fatal():
+            return f"fatal, {error.args[0].name()}"
     producer.abort_transaction(PATIENCE)
     producer.begin_transaction()
     producer.produce("enriched", value=b"good")
@@ -73,38 +54,37 @@ def refused(producer, metadata, entry):
     return "refused, aborted, went on"
 
 
+def timed_out(bootstrap, row):
+    """The broker aborts first: there is a marker behind the record."""
+    reader = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused"})
+
+    def marked(offset):
+        partition = TopicPartition("enriched", 0)
+        while reader.get_watermark_offsets(partition, PATIENCE)[1] < offset + 2:
+            time.sleep(0.1)
+
+    timeouts = {"transaction_timeout_ms": 1000, "message_timeout_ms": 1000}
+    return refused(producer_of(bootstrap, f"{ID}-timed-out", **timeouts), row, marked)
+
+
+def fenced(bootstrap, row):
+    """Another producer takes the transactional id."""
+    name = f"{ID}-fenced"
+    producer = producer_of(bootstrap, name)
+    return refused(producer, row, lambda _: producer_of(bootstrap, name))
+
+
 def main():
     bootstrap, table = sys.argv[1:]
-    prepare(bootstrap)
-    holder, plain = member_of(bootstrap, "transactional"), member_of(bootstrap, "plain")
-    until = time.monotonic() + PATIENCE
-    while not holder.poll(timeout=0.5) and time.monotonic() < until:
-        plain.poll(timeout=0)
-    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "refused-python"})
-    producer.init_transactions(PATIENCE)
-    with open(table) as rows:
-        for kind, group, partition, text, member, generation in csv.reader(rows, delimiter="\t"):
-            if kind.startswith("#") or member != "-" or generation != "-1":
-                continue
-            own = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
-            entry = TopicPartition("orders", int(partition), 1, text)
-            print(kind, refused(producer, own.consumer_group_metadata(), entry), sep=": ")
-    # Transaction version 1 takes one content for each group.
-    producer.begin_transaction()
-    own = Consumer({"bootstrap.servers": bootstrap, "group.id": "transactional"})
-    metadata = own.consumer_group_metadata()
-    good = TopicPartition("orders", 0, 1, "acks:accept=0@1")
-    producer.send_offsets_to_transaction([good], metadata, PATIENCE)
-    try:
-        other = TopicPartition("orders", 0, 1, "acks:reject=0@1")
-        producer.send_offsets_to_transaction([other], metadata, PATIENCE)
-        print("another-content: accepted")
-    except KafkaException:
-        producer.abort_transaction(PATIENCE)
-        producer.begin_transaction()
-        producer.produce("enriched", value=b"good")
-        producer.commit_transaction(PATIENCE)
-        print("another-content: refused, aborted, went on")
+    columns = "kind clients counted group topic partition offset text member generation".split()
+    producer = producer_of(bootstrap, ID)
+    alone = {"timed-out": timed_out, "fenced": fenced}
+    csv.field_size_limit(1 << 20)
+    with open(table) as lines:
+        for row in csv.DictReader(lines, columns, delimiter="\t", quoting=csv.QUOTE_NONE):
+            kind = row["kind"]
+            found = alone[kind](bootstrap, row) if kind in alone else refused(producer, row)
+            print(kind, found, sep=": ", flush=True)
 
 
 if __name__ == "__main__":

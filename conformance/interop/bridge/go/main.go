@@ -1,10 +1,13 @@
-// refusals BOOTSTRAP TABLE: each kind of refused acknowledgement, with franz-go. After each the same
-// producer aborts and commits its next transaction. The topics and groups are there.
+// refusals [-old] BOOTSTRAP TABLE: each kind of refused acknowledgement, with franz-go. After each the
+// same producer aborts and commits its next transaction. -old: as clients before Kafka 4.0 do it, with
+// transaction version 1.
 package main
 
 import (
 	"bufio"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -16,41 +19,65 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 )
 
-const transactionalID = "refused-go"
+// A line of the table.
+type row struct {
+	kind, group, topic, text, member string
+	partition, generation            int32
+	offset                           int64
+}
+
+func rowOf(line string) row {
+	words := strings.Split(line, "\t")
+	member := words[8]
+	if member == "-" {
+		member = ""
+	}
+	return row{
+		kind: words[0], group: words[3], topic: words[4], text: words[7], member: member,
+		partition: int32(number(words[5])), generation: int32(number(words[9])), offset: number(words[6]),
+	}
+}
+
+// A transactional producer of one kind of client.
+type producer struct {
+	*kgo.Client
+	id  string
+	old bool
+}
+
+// What happens between the beginning of a transaction and its acknowledgements.
+type meanwhile func(ctx context.Context)
+
+var options []kgo.Opt
 
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	seeds := kgo.SeedBrokers(os.Args[1])
-	holder := client(seeds, kgo.ShareGroup("transactional"), kgo.ConsumeTopics("orders"))
-	plain := client(seeds, kgo.ShareGroup("plain"), kgo.ConsumeTopics("orders"))
-	producer := client(seeds, kgo.TransactionalID(transactionalID), kgo.DefaultProduceTopic("enriched"))
-	for _, own := range []*kgo.Client{holder, plain, producer} {
-		defer own.Close()
+	old := flag.Bool("old", false, "as a client before Kafka 4.0")
+	flag.Parse()
+	name := "refused-go"
+	options = []kgo.Opt{kgo.SeedBrokers(flag.Arg(0)), kgo.DefaultProduceTopic("enriched")}
+	if *old {
+		name = "refused-old-go"
+		options = append(options, kgo.MaxVersions(kversion.V3_9_0()))
 	}
-	admin := kadm.NewClient(producer)
-	topics, err := admin.ListTopics(ctx, "orders")
+	made := newProducer(name, *old, time.Minute)
+	defer made.Close()
+	table, err := os.Open(flag.Arg(1))
 	check(err)
-	table, err := os.Open(os.Args[2])
-	check(err)
-	for rows := bufio.NewScanner(table); rows.Scan(); {
-		row := strings.Split(rows.Text(), "\t")
-		if strings.HasPrefix(row[0], "#") {
-			continue
-		}
-		if row[4] == "MEMBER" {
-			row[4] = memberOf(ctx, admin)
-		}
-		fmt.Printf("%s: %s\n", row[0], refused(ctx, producer, topics["orders"].ID, row))
+	for lines := bufio.NewScanner(table); lines.Scan(); {
+		row := rowOf(lines.Text())
+		fmt.Printf("%s: %s\n", row.kind, try(ctx, made, row))
 	}
 }
 
-func client(options ...kgo.Opt) *kgo.Client {
-	made, err := kgo.NewClient(options...)
+func newProducer(id string, old bool, timeout time.Duration) producer {
+	made, err := kgo.NewClient(append(options, kgo.TransactionalID(id), kgo.TransactionTimeout(timeout))...)
 	check(err)
-	return made
+	return producer{made, id, old}
 }
 
 func check(err error) {
@@ -59,54 +86,130 @@ func check(err error) {
 	}
 }
 
-func memberOf(ctx context.Context, admin *kadm.Client) string {
-	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
-		groups, err := admin.DescribeShareGroups(ctx, "transactional")
-		check(err)
-		for _, member := range groups["transactional"].Members {
-			return member.MemberID
-		}
+func try(ctx context.Context, common producer, row row) string {
+	switch row.kind {
+	case "timed-out": // The broker aborts first.
+		own := newProducer(common.id+"-timed-out", common.old, time.Second)
+		defer own.Close()
+		return refused(ctx, own, row, own.untilAborted)
+	case "fenced": // Another producer takes the transactional id.
+		own := newProducer(common.id+"-fenced", common.old, time.Minute)
+		defer own.Close()
+		return refused(ctx, own, row, own.replace)
+	default:
+		return refused(ctx, common, row, func(context.Context) {})
 	}
-	return ""
 }
 
-func refused(ctx context.Context, producer *kgo.Client, topicID [16]byte, row []string) string {
+func (own producer) untilAborted(ctx context.Context) {
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		described, err := kadm.NewClient(own.Client).DescribeTransactions(ctx, own.id)
+		check(err)
+		if described[own.id].State == "CompleteAbort" {
+			return
+		}
+	}
+}
+
+func (own producer) replace(ctx context.Context) {
+	newer := newProducer(own.id, own.old, time.Minute)
+	defer newer.Close()
+	_, _, err := newer.ProducerID(ctx)
+	check(err)
+}
+
+func refused(ctx context.Context, producer producer, row row, meanwhile meanwhile) string {
 	check(producer.BeginTransaction())
 	check(producer.ProduceSync(ctx, kgo.StringRecord("refused")).FirstErr())
-	err := acknowledge(ctx, producer, topicID, row)
-	check(producer.EndTransaction(ctx, kgo.TryAbort))
-	if err == nil {
+	meanwhile(ctx)
+	refusal := acknowledge(ctx, producer, row)
+	if err := goOn(ctx, producer); err != nil {
+		return fmt.Sprintf("fatal, %s, then %s", name(refusal), name(err))
+	}
+	if refusal == nil {
 		return "accepted"
 	}
-	check(producer.BeginTransaction())
-	check(producer.ProduceSync(ctx, kgo.StringRecord("good")).FirstErr())
-	check(producer.EndTransaction(ctx, kgo.TryCommit))
 	return "refused, aborted, went on"
 }
 
-func acknowledge(ctx context.Context, producer *kgo.Client, topicID [16]byte, row []string) error {
-	id, epoch, err := producer.ProducerID(ctx)
-	check(err)
-	request := kmsg.NewPtrTxnOffsetCommitRequest()
-	request.TransactionalID, request.Group = transactionalID, row[1]
-	request.ProducerID, request.ProducerEpoch = id, epoch
-	if row[4] != "-" {
-		request.MemberID = row[4]
+func goOn(ctx context.Context, producer producer) error {
+	if err := producer.EndTransaction(ctx, kgo.TryAbort); err != nil {
+		return err
 	}
-	request.Generation = number(row[5])
-	topic := kmsg.NewTxnOffsetCommitRequestTopic()
-	topic.Topic, topic.TopicID = "orders", topicID
-	entry := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-	entry.Partition, entry.Offset, entry.Metadata = number(row[2]), 1, &row[3]
-	topic.Partitions = append(topic.Partitions, entry)
-	request.Topics = append(request.Topics, topic)
-	response, err := request.RequestWith(ctx, producer)
-	check(err)
-	return kerr.ErrorForCode(response.Topics[0].Partitions[0].ErrorCode)
+	if err := producer.BeginTransaction(); err != nil {
+		return err
+	}
+	if err := producer.ProduceSync(ctx, kgo.StringRecord("good")).FirstErr(); err != nil {
+		return err
+	}
+	return producer.EndTransaction(ctx, kgo.TryCommit)
 }
 
-func number(text string) int32 {
-	number, err := strconv.ParseInt(text, 10, 32)
+func name(err error) string {
+	var code *kerr.Error
+	if errors.As(err, &code) {
+		return code.Message
+	}
+	return fmt.Sprint(err)
+}
+
+// With the requests themselves: franz-go commits offsets in a transaction only for groups of consumers.
+func acknowledge(ctx context.Context, producer producer, row row) error {
+	topics, err := kadm.NewClient(producer.Client).ListTopics(ctx, row.topic)
 	check(err)
-	return int32(number)
+	id, epoch, err := producer.ProducerID(ctx)
+	check(err)
+	if producer.old && row.kind != "not-added" {
+		add := kmsg.NewPtrAddOffsetsToTxnRequest()
+		add.TransactionalID, add.Group = producer.id, row.group
+		add.ProducerID, add.ProducerEpoch = id, epoch
+		added, err := add.RequestWith(ctx, producer.Client)
+		check(err)
+		if added.ErrorCode != 0 {
+			return kerr.ErrorForCode(added.ErrorCode)
+		}
+	}
+	request := kmsg.NewPtrTxnOffsetCommitRequest()
+	request.TransactionalID, request.Group = producer.id, row.group
+	request.ProducerID, request.ProducerEpoch = id, epoch
+	request.MemberID, request.Generation = row.member, row.generation
+	switch row.kind {
+	case "id-of-nobody":
+		request.TransactionalID = "nobody"
+	case "id-of-another":
+		request.TransactionalID = "scene"
+	}
+	for already, text := range strings.Split(row.text, " ") {
+		if row.kind == "restarted" && already > 0 {
+			fmt.Println("waiting")
+			fmt.Scanln()
+		}
+		request.Topics = []kmsg.TxnOffsetCommitRequestTopic{topicOf(row, topics[row.topic].ID, text)}
+		response, err := request.RequestWith(ctx, producer.Client)
+		check(err)
+		for _, answered := range response.Topics[0].Partitions {
+			if answered.ErrorCode != 0 {
+				return kerr.ErrorForCode(answered.ErrorCode)
+			}
+		}
+	}
+	return nil
+}
+
+func topicOf(row row, id [16]byte, text string) kmsg.TxnOffsetCommitRequestTopic {
+	topic := kmsg.NewTxnOffsetCommitRequestTopic()
+	topic.Topic, topic.TopicID = row.topic, id
+	entry := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+	entry.Partition, entry.Offset, entry.Metadata = row.partition, row.offset, &text
+	topic.Partitions = append(topic.Partitions, entry)
+	if row.kind == "partition-twice" {
+		topic.Partitions = append(topic.Partitions, entry)
+	}
+	return topic
+}
+
+func number(text string) int64 {
+	number, err := strconv.ParseInt(text, 10, 64)
+	check(err)
+	return number
 }

@@ -186,7 +186,7 @@ pub const WORKLOADS: &[Workload] = &[
         placement: Placement::FourNodes,
         length_ms: 60_000,
         net_permille: 210,
-        faults: 20,
+        faults: 26,
         mixture: |_| Vec::new(),
     },
 ];

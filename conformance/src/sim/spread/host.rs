@@ -60,6 +60,8 @@ pub(crate) struct Host {
     pub(crate) writing: bool,
     /// The next append to end fails; whether it has landed.
     pub(crate) fails: Option<bool>,
+    /// The node on which another one takes its place, once it has answered a stage.
+    pub(crate) moves_to: Option<u64>,
     pub(crate) epoch: u32,
 }
 
@@ -74,6 +76,7 @@ impl Host {
             pending: VecDeque::new(),
             writing: false,
             fails: None,
+            moves_to: None,
             epoch: 0,
         }
     }

@@ -1,7 +1,7 @@
 //! The machines of a broker on four nodes, with a network between them that loses, repeats, delays
-//! and reorders, logs that are slow and fail, and crashes: a transaction coordinator, two share
-//! coordinators, the leaders of three partitions and a group coordinator, all the real ones
-//! (KIP-1289).
+//! and reorders, logs that are slow and fail, crashes, and leaders that move: a transaction
+//! coordinator, two share coordinators, the leaders of three partitions and a group coordinator, all
+//! the real ones (KIP-1289).
 //!
 //! Workers copy records, each in transactions over several partitions, until every record is
 //! acknowledged; some stop in the middle and come back with requests of long ago. Then faults stop

@@ -66,12 +66,31 @@ impl World<'_> {
         if let Some(sabotage) = self.sabotage {
             self.spoil(sabotage, &mut envelope);
         }
+        if let Some((log, node)) = self.leaves_with(&envelope) {
+            // Nothing is asked again before a second is over.
+            let takes = 100 + self.net.below(900);
+            self.later(takes, Event::Message(Box::new(envelope)));
+            return self.move_leader(log, node);
+        }
         if let Some((takes, copy)) = self.travel() {
             if let Some(again) = copy {
                 self.later(again, Event::Message(Box::new(envelope.clone())));
             }
             self.later(takes, Event::Message(Box::new(envelope)));
         }
+    }
+
+    /// The partition whose leader moves when it has sent this, and the node that it moves to.
+    fn leaves_with(&mut self, envelope: &Envelope) -> Option<(LogId, u64)> {
+        let (Role::Leader(log), Body::StageShareAcksReply(_)) = (&envelope.from, &envelope.body)
+        else {
+            return None;
+        };
+        if !self.is_faulty() {
+            return None;
+        }
+        let host = self.hosts.get_mut(&Place::Leader(*log))?;
+        Some((*log, host.moves_to.take()?))
     }
 
     pub(crate) fn spoil(&mut self, sabotage: Sabotage, envelope: &mut Envelope) {

@@ -1,4 +1,6 @@
-//! What a seed stands for here: crashes and failed appends, each with its moment.
+//! What a seed stands for here: crashes, failed appends and new leaders, each with its moment.
+
+use ackord_machine::LogId;
 
 use super::host::Place;
 use super::world::{LOGS, NODES, STATE_PARTITIONS, WORKERS};
@@ -13,6 +15,9 @@ pub(crate) enum Fault {
     Append { place: Place, landed: bool },
     /// The process of a node ends, and begins again so many milliseconds later.
     Crash { node: u64, away_ms: u64 },
+    /// A partition gets another leader, on this node, when the old one has answered its next stage:
+    /// the answer is still on its way then.
+    Move { log: LogId, node: u64 },
 }
 
 /// A run before it begins.
@@ -38,6 +43,10 @@ impl Plan {
                 0..=2 => Fault::Append {
                     place: draws.pick(&appending()),
                     landed: draws.percent(50),
+                },
+                3..=5 => Fault::Move {
+                    log: draws.pick(&LOGS),
+                    node: draws.below(NODES),
                 },
                 _ => Fault::Crash {
                     node: draws.below(NODES),

@@ -20,7 +20,7 @@ pub(crate) const STATE_PARTITIONS: i32 = 2;
 pub(crate) const ORDERS: Uuid = Uuid([9; 16]);
 pub(crate) const LOGS: [LogId; 3] = [log(0), log(1), log(2)];
 /// Of each partition.
-pub(crate) const RECORDS: i64 = 12;
+pub(crate) const RECORDS: i64 = 20;
 pub(crate) const WORKERS: usize = 3;
 pub(crate) const NODES: u64 = 4;
 /// With no more faults, everything ends by then.
@@ -263,6 +263,23 @@ impl<'p> World<'p> {
                 self.later(away_ms, Event::Restart(node));
             }
             Fault::Crash { .. } => {}
+            Fault::Move { log, node } => {
+                let host = self.hosts.get_mut(&Place::Leader(log));
+                host.expect("it is placed").moves_to = Some(node);
+            }
+        }
+    }
+
+    /// A partition has another leader from now on.
+    pub(crate) fn move_leader(&mut self, log: LogId, node: u64) {
+        let place = Place::Leader(log);
+        let host = self.hosts.get_mut(&place).expect("it is placed");
+        // A leader has no log, so nothing of the old one is left.
+        host.crash(0);
+        host.node = node;
+        self.say(|| format!("{place:?} is on node {node} now"));
+        if !self.down.contains(&node) {
+            self.restart_place(place);
         }
     }
 

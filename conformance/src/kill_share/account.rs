@@ -6,13 +6,15 @@ use std::fmt;
 /// A record by partition and offset.
 pub(crate) type Place = (i32, i64);
 
-/// What was known when a request was sent: how many successes had been noted.
+/// What was known when a request was sent: how many answers had been noted.
 pub(super) type Moment = u64;
 
 /// What members saw of one record.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     deliveries: u32,
+    /// The greatest delivery count that came in an answer, and when that was noted.
+    counted: Option<(i16, Moment)>,
     /// When the success of its acknowledgement was noted.
     accepted: Option<Moment>,
     /// An acknowledgement got no answer, or an error: it may count.
@@ -26,7 +28,8 @@ struct Fate {
 pub(crate) enum Wrong {
     /// A record came in an answer to a request that was sent after its acknowledgement succeeded.
     CameAgain(Place),
-    /// A record came with a delivery count (the first number) not above that of a release.
+    /// A record came with a delivery count (the first number) below that of an earlier delivery, or
+    /// not above that of a release.
     CountWentBack(Place, i16, i16),
 }
 
@@ -39,9 +42,9 @@ impl fmt::Display for Wrong {
                     "{partition}@{offset} was accepted with success and came again"
                 )
             }
-            Wrong::CountWentBack((partition, offset), count, released) => write!(
+            Wrong::CountWentBack((partition, offset), count, before) => write!(
                 f,
-                "{partition}@{offset} came with count {count} after a release at {released}"
+                "{partition}@{offset} came with count {count} after a delivery or release at {before}"
             ),
         }
     }
@@ -62,17 +65,23 @@ impl Account {
         self.moment
     }
 
-    /// A record came in an answer to a request of that moment.
+    /// A record came in an answer to a request of that moment. A delivery rests on stored ones, so
+    /// after a crash it may come again under its count, and never under a lower one.
     pub(super) fn delivered(&mut self, place: Place, count: i16, sent: Moment) {
+        self.moment += 1;
         let fate = self.fates.entry(place).or_default();
         fate.deliveries += 1;
-        // A request that was sent before a success was noted may have been answered before it.
-        let released = fate.released.filter(|(_, noted)| *noted <= sent);
+        // A request that was sent before an answer was noted may have been answered before it.
+        let known = |own: Option<(i16, Moment)>| own.filter(|(_, noted)| *noted <= sent);
+        let counted = known(fate.counted).filter(|(counted, _)| count < *counted);
+        let released = known(fate.released).filter(|(released, _)| count <= *released);
         if fate.accepted.is_some_and(|noted| noted <= sent) {
             self.wrong.push(Wrong::CameAgain(place));
-        } else if let Some((released, _)) = released.filter(|(released, _)| count <= *released) {
-            self.wrong
-                .push(Wrong::CountWentBack(place, count, released));
+        } else if let Some((before, _)) = released.or(counted) {
+            self.wrong.push(Wrong::CountWentBack(place, count, before));
+        }
+        if fate.counted.is_none_or(|(counted, _)| counted < count) {
+            fate.counted = Some((count, self.moment));
         }
     }
 
@@ -144,6 +153,19 @@ mod tests {
         assert_eq!(account.wrong, [], "read late");
         account.delivered((0, 0), 1, account.moment());
         assert_eq!(account.wrong, [Wrong::CountWentBack((0, 0), 1, 1)]);
+    }
+
+    #[test]
+    fn counts_of_deliveries_never_go_back() {
+        let mut account = Account::default();
+        let before = account.moment();
+        account.delivered((0, 0), 2, before);
+        account.delivered((0, 0), 1, before);
+        account.delivered((0, 0), 2, account.moment());
+        account.delivered((0, 0), 3, account.moment());
+        assert_eq!(account.wrong, [], "read late, again after a crash, or next");
+        account.delivered((0, 0), 2, account.moment());
+        assert_eq!(account.wrong, [Wrong::CountWentBack((0, 0), 2, 3)]);
     }
 
     #[test]

@@ -11,6 +11,16 @@ use crate::group_admin::says;
 use crate::log_reader;
 use crate::script::{AcquiredSpan, Expected, TopicPartition};
 
+/// Index and code of each partition of a topic.
+macro_rules! coded {
+    ($partitions:expr, $index:ident) => {
+        $partitions
+            .iter()
+            .map(|part| (part.$index, part.error_code))
+            .collect()
+    };
+}
+
 /// A record that a fetch brought: partition, offset, delivery count.
 pub(crate) type AcquiredRecord = (String, i64, i16);
 
@@ -65,26 +75,14 @@ impl Clients {
                 Codes::top(first.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |topic| topic.error_code))
             }
             Response::DeleteRecords(response) => self.named(None, &response.topics, |topic| {
-                let parts = topic.partitions.iter();
-                (
-                    &topic.name,
-                    parts.map(|p| (p.partition_index, p.error_code)).collect(),
-                )
+                (&topic.name, coded!(topic.partitions, partition_index))
             }),
             Response::Produce(response) => self.named(None, &response.responses, |topic| {
-                let parts = topic.partition_responses.iter();
-                (
-                    &topic.name,
-                    parts.map(|part| (part.index, part.error_code)).collect(),
-                )
+                (&topic.name, coded!(topic.partition_responses, index))
             }),
             Response::Fetch(response) => {
                 self.named(Some(response.error_code), &response.responses, |topic| {
-                    let parts = topic.partitions.iter();
-                    (
-                        &topic.topic,
-                        parts.map(|p| (p.partition_index, p.error_code)).collect(),
-                    )
+                    (&topic.topic, coded!(topic.partitions, partition_index))
                 })
             }
             Response::AddPartitionsToTxn(response) => {
@@ -96,11 +94,7 @@ impl Clients {
             }
             Response::AddShareAcksToTxn(response) => {
                 self.named(Some(response.error_code), &response.topics, |topic| {
-                    let parts = topic.partitions.iter();
-                    (
-                        &topic.name,
-                        parts.map(|p| (p.partition_index, p.error_code)).collect(),
-                    )
+                    (&topic.name, coded!(topic.partitions, partition_index))
                 })
             }
             Response::WriteTxnMarkers(response) => {
@@ -110,11 +104,7 @@ impl Clients {
                     .flat_map(|own| &own.topics)
                     .collect();
                 self.named(None, &topics, |topic| {
-                    let parts = topic.partitions.iter();
-                    (
-                        &topic.name,
-                        parts.map(|p| (p.partition_index, p.error_code)).collect(),
-                    )
+                    (&topic.name, coded!(topic.partitions, partition_index))
                 })
             }
             other => self.codes_by_id(other),
@@ -125,20 +115,12 @@ impl Clients {
         match response {
             Response::TxnShareAcknowledge(response) => {
                 self.by_id(Some(response.error_code), &response.responses, |topic| {
-                    let parts = topic.partitions.iter();
-                    (
-                        topic.topic_id,
-                        parts.map(|p| (p.partition_index, p.error_code)).collect(),
-                    )
+                    (topic.topic_id, coded!(topic.partitions, partition_index))
                 })
             }
             Response::ShareAcknowledge(response) => {
                 self.by_id(Some(response.error_code), &response.responses, |topic| {
-                    let parts = topic.partitions.iter();
-                    (
-                        topic.topic_id,
-                        parts.map(|p| (p.partition_index, p.error_code)).collect(),
-                    )
+                    (topic.topic_id, coded!(topic.partitions, partition_index))
                 })
             }
             Response::ShareFetch(response) => {
@@ -157,35 +139,17 @@ impl Clients {
             }
             Response::WriteShareGroupState(response) => {
                 self.by_id(None, &response.results, |topic| {
-                    let parts = topic.partitions.iter();
-                    (
-                        topic.topic_id,
-                        parts
-                            .map(|part| (part.partition, part.error_code))
-                            .collect(),
-                    )
+                    (topic.topic_id, coded!(topic.partitions, partition))
                 })
             }
             Response::DeleteShareGroupState(response) => {
                 self.by_id(None, &response.results, |topic| {
-                    let parts = topic.partitions.iter();
-                    (
-                        topic.topic_id,
-                        parts
-                            .map(|part| (part.partition, part.error_code))
-                            .collect(),
-                    )
+                    (topic.topic_id, coded!(topic.partitions, partition))
                 })
             }
             Response::ReadShareGroupState(response) => {
                 self.by_id(None, &response.results, |topic| {
-                    let parts = topic.partitions.iter();
-                    (
-                        topic.topic_id,
-                        parts
-                            .map(|part| (part.partition, part.error_code))
-                            .collect(),
-                    )
+                    (topic.topic_id, coded!(topic.partitions, partition))
                 })
             }
             other => match self.group_admin_codes(other) {

@@ -193,6 +193,14 @@ impl Clients {
     /// The codes of an answer about groups.
     pub(crate) fn group_admin_codes(&self, response: &Response) -> Option<Codes> {
         let group = |id: &Str, code: ErrorCode| (self.plain(id).to_string(), code);
+        macro_rules! coded {
+            ($groups:expr) => {{
+                let groups = $groups.iter();
+                groups
+                    .map(|own| group(&own.group_id, own.error_code))
+                    .collect()
+            }};
+        }
         let (top, parts) = match response {
             Response::AlterShareGroupOffsets(response) => {
                 let topics = response.responses.iter();
@@ -205,47 +213,15 @@ impl Clients {
                 });
                 (Some(response.error_code), parts.collect())
             }
-            Response::DeleteGroups(response) => {
-                let results = response.results.iter();
-                (
-                    None,
-                    results
-                        .map(|own| group(&own.group_id, own.error_code))
-                        .collect(),
-                )
-            }
+            Response::DeleteGroups(response) => (None, coded!(response.results)),
             Response::DeleteShareGroupOffsets(response) => {
                 let topics = response.responses.iter();
                 let codes = topics.map(|own| group(&own.topic_name, own.error_code));
                 (Some(response.error_code), codes.collect())
             }
-            Response::ConsumerGroupDescribe(response) => {
-                let groups = response.groups.iter();
-                (
-                    None,
-                    groups
-                        .map(|own| group(&own.group_id, own.error_code))
-                        .collect(),
-                )
-            }
-            Response::DescribeGroups(response) => {
-                let groups = response.groups.iter();
-                (
-                    None,
-                    groups
-                        .map(|own| group(&own.group_id, own.error_code))
-                        .collect(),
-                )
-            }
-            Response::ShareGroupDescribe(response) => {
-                let groups = response.groups.iter();
-                (
-                    None,
-                    groups
-                        .map(|own| group(&own.group_id, own.error_code))
-                        .collect(),
-                )
-            }
+            Response::ConsumerGroupDescribe(response) => (None, coded!(response.groups)),
+            Response::DescribeGroups(response) => (None, coded!(response.groups)),
+            Response::ShareGroupDescribe(response) => (None, coded!(response.groups)),
             Response::DescribeShareGroupOffsets(response) => {
                 let mut codes = Vec::new();
                 for own in &response.groups {

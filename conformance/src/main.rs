@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ackord_conformance::sim::command as sim;
 use ackord_conformance::{codecs, kill_share, live, run, vectors};
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 /// Checks a broker, or the cores that it is made of, against what the specification says.
 #[derive(Debug, Parser)]
@@ -43,47 +43,9 @@ enum Command {
         records: i64,
     },
     /// Kills a broker, again and again, while share consumers work, and keeps account.
-    KillShare {
-        /// How often it is killed.
-        #[arg(long, default_value_t = 20)]
-        kills: u32,
-        /// Share consumers.
-        #[arg(long, default_value_t = 3)]
-        members: u32,
-        /// Partitions of their topic.
-        #[arg(long, default_value_t = 2)]
-        partitions: i32,
-        /// Names the run; any other one without it.
-        #[arg(long)]
-        seed: Option<u64>,
-        /// An empty folder for the broker's data.
-        #[arg(long, value_name = "DIR")]
-        data: PathBuf,
-        /// The program of the broker and its arguments.
-        #[arg(required = true, value_name = "BROKER", trailing_var_arg = true)]
-        broker: Vec<String>,
-    },
+    KillShare(KillShare),
     /// Works on a running broker, whatever others do to it meanwhile, and keeps account.
-    Live {
-        /// The broker.
-        #[arg(long, value_name = "HOST:PORT")]
-        against: String,
-        /// Records to copy or to consume.
-        #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..))]
-        records: u32,
-        /// Members of the share group.
-        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
-        workers: u32,
-        /// Partitions of each topic.
-        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(i32).range(1..))]
-        partitions: i32,
-        /// What is done.
-        #[arg(long, value_enum, default_value_t = live::Mode::Transactional)]
-        mode: live::Mode,
-        /// Names the run; any other one without it.
-        #[arg(long)]
-        seed: Option<u64>,
-    },
+    Live(Live),
     /// Runs the cores under every fault: each seed is a run, the same each time.
     Sim {
         /// One seed, or A..B (without B).
@@ -111,6 +73,77 @@ enum Command {
         #[arg(required = true, value_name = "FILE")]
         paths: Vec<PathBuf>,
     },
+}
+
+#[derive(Args, Debug)]
+struct KillShare {
+    /// How often it is killed.
+    #[arg(long, default_value_t = 20)]
+    kills: u32,
+    /// Share consumers.
+    #[arg(long, default_value_t = 3)]
+    members: u32,
+    /// Partitions of their topic.
+    #[arg(long, default_value_t = 2)]
+    partitions: i32,
+    /// Names the run; any other one without it.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// An empty folder for the broker's data.
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// The program of the broker and its arguments.
+    #[arg(required = true, value_name = "BROKER", trailing_var_arg = true)]
+    broker: Vec<String>,
+}
+
+impl KillShare {
+    fn run(self) -> Result<(usize, usize), String> {
+        let clean = kill_share::run(&kill_share::Options {
+            broker: self.broker,
+            kills: self.kills,
+            members: self.members,
+            partitions: self.partitions,
+            seed: self.seed.unwrap_or_else(any_seed),
+            data: self.data,
+        })?;
+        Ok((usize::from(clean), usize::from(!clean)))
+    }
+}
+
+#[derive(Args, Debug)]
+struct Live {
+    /// The broker.
+    #[arg(long, value_name = "HOST:PORT")]
+    against: String,
+    /// Records to copy or to consume.
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..))]
+    records: u32,
+    /// Members of the share group.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    workers: u32,
+    /// Partitions of each topic.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(i32).range(1..))]
+    partitions: i32,
+    /// What is done.
+    #[arg(long, value_enum, default_value_t = live::Mode::Transactional)]
+    mode: live::Mode,
+    /// Names the run; any other one without it.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+impl Live {
+    fn run(self) -> Result<(usize, usize), String> {
+        live::run(&live::Options {
+            against: self.against,
+            records: self.records,
+            workers: self.workers,
+            partitions: self.partitions,
+            mode: self.mode,
+            seed: self.seed.unwrap_or_else(any_seed),
+        })
+    }
 }
 
 fn any_seed() -> u64 {
@@ -150,43 +183,8 @@ fn main() -> ExitCode {
             let produced = codecs::produce(&against, &topic, records);
             counted(produced.map(|()| (codecs::CODECS.len(), 0)))
         }
-        Command::KillShare {
-            kills,
-            members,
-            partitions,
-            seed,
-            data,
-            broker,
-        } => {
-            let options = kill_share::Options {
-                broker,
-                kills,
-                members,
-                partitions,
-                seed: seed.unwrap_or_else(any_seed),
-                data,
-            };
-            let is_clean = kill_share::run(&options);
-            counted(is_clean.map(|clean| (usize::from(clean), usize::from(!clean))))
-        }
-        Command::Live {
-            against,
-            records,
-            workers,
-            partitions,
-            mode,
-            seed,
-        } => {
-            let options = live::Options {
-                against,
-                records,
-                workers,
-                partitions,
-                mode,
-                seed: seed.unwrap_or_else(any_seed),
-            };
-            counted(live::run(&options))
-        }
+        Command::KillShare(own) => counted(own.run()),
+        Command::Live(own) => counted(own.run()),
         Command::Sim {
             seeds,
             workload,

@@ -166,19 +166,18 @@ impl Clients {
             Verb::AddPartitions {
                 partitions,
                 identity,
-            } => (
-                self.add_partitions(identify(identity), partitions).into(),
-                3,
-            ),
+            } => {
+                let request = self.add_partitions(identify(identity), partitions);
+                (request.into(), 3)
+            }
             Verb::AddShareAcks {
                 group,
                 partitions,
                 identity,
-            } => (
-                self.add_share_acks(identify(identity), group, partitions)
-                    .into(),
-                0,
-            ),
+            } => {
+                let request = self.add_share_acks(identify(identity), group, partitions);
+                (request.into(), 0)
+            }
             Verb::EndTxn {
                 commit,
                 version,
@@ -208,18 +207,10 @@ impl Clients {
             } => {
                 let key = (self.wire(&partition.topic), partition.partition);
                 let sequence = own.sequences.get(&key).copied().unwrap_or(0);
-                let producer = identify(identity);
-                (
-                    self.produce(
-                        Some(producer),
-                        partition,
-                        values,
-                        &RecordOptions::default(),
-                        sequence,
-                    )
-                    .into(),
-                    *version,
-                )
+                let producer = Some(identify(identity));
+                let options = RecordOptions::default();
+                let request = self.produce(producer, partition, values, &options, sequence);
+                (request.into(), *version)
             }
             Verb::Stage {
                 group,

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ackord_proto::api::{Request, Response};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
-    FetchRequest, FetchResponse, TxnShareAcknowledgeRequest, TxnShareAcknowledgeResponse,
+    FetchRequest, FetchResponse, ProduceRequest, ProduceResponse, TxnShareAcknowledgeRequest,
+    TxnShareAcknowledgeResponse,
 };
 use ackord_proto::uuid::Uuid;
 
@@ -285,18 +286,7 @@ impl Ledger {
                 self.read((arrived_us, now_us), request, response);
             }
             (Request::Produce(request), Response::Produce(response)) => {
-                for (topic, answer) in request.topic_data.iter().zip(&response.responses) {
-                    for (part, answer) in
-                        topic.partition_data.iter().zip(&answer.partition_responses)
-                    {
-                        let bytes = part.records.as_ref().map(|records| records.to_bytes());
-                        if answer.error_code == ErrorCode::NONE {
-                            let partition = (topic.name.to_string(), part.index);
-                            let values = super::wire::values(&bytes.unwrap_or_default());
-                            self.appended(&partition, answer.base_offset, &values);
-                        }
-                    }
-                }
+                self.produce_answered(request, response);
             }
             (
                 Request::AlterShareGroupOffsets(request),
@@ -325,17 +315,36 @@ impl Ledger {
                     response,
                     names,
                 );
-                for (group, value) in aborted {
-                    if !self.reads_committed {
-                        continue;
-                    }
-                    let txn = Ledger::txn_of(&value).and_then(|txn| self.txns.get(txn));
-                    if txn.is_some_and(|txn| txn.decision != Some(true)) {
-                        self.problem(format!("{group} was given {value}, which is not committed"));
-                    }
-                }
+                self.given_uncommitted(aborted);
             }
             _ => {}
+        }
+    }
+
+    fn produce_answered(&mut self, request: &ProduceRequest, response: &ProduceResponse) {
+        for (topic, answer) in request.topic_data.iter().zip(&response.responses) {
+            let parts = topic.partition_data.iter();
+            for (part, answer) in parts.zip(&answer.partition_responses) {
+                let bytes = part.records.as_ref().map(|records| records.to_bytes());
+                if answer.error_code == ErrorCode::NONE {
+                    let partition = (topic.name.to_string(), part.index);
+                    let values = super::wire::values(&bytes.unwrap_or_default());
+                    self.appended(&partition, answer.base_offset, &values);
+                }
+            }
+        }
+    }
+
+    /// Groups were given these values of transactions.
+    fn given_uncommitted(&mut self, given: Vec<(String, String)>) {
+        if !self.reads_committed {
+            return;
+        }
+        for (group, value) in given {
+            let txn = Ledger::txn_of(&value).and_then(|txn| self.txns.get(txn));
+            if txn.is_some_and(|txn| txn.decision != Some(true)) {
+                self.problem(format!("{group} was given {value}, which is not committed"));
+            }
         }
     }
 

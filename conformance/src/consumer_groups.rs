@@ -50,6 +50,8 @@ pub enum ConsumerVerb {
         simple: bool,
         /// `generation=`
         generation: Option<i32>,
+        /// `text=`: the metadata of each offset.
+        text: Option<String>,
     },
     /// OffsetFetch.
     FetchOffsets {
@@ -124,6 +126,7 @@ pub(crate) fn verb(
             offsets: offsets(words)?,
             simple: options.take("simple").is_some(),
             generation: options.number("generation")?,
+            text: options.take("text").map(ToString::to_string),
         },
         "fetch-offsets" => ConsumerVerb::FetchOffsets {
             group: words.name("a group")?,
@@ -301,6 +304,7 @@ impl Clients {
             offsets,
             simple,
             generation,
+            text,
         } = verb
         else {
             return (OffsetCommitRequest::default().into(), 9);
@@ -316,7 +320,7 @@ impl Clients {
             generation_id_or_member_epoch: generation.unwrap_or(member.generation),
             member_id: member.member_id,
             group_instance_id: member.instance,
-            topics: self.committed_topics(offsets),
+            topics: self.committed_topics(offsets, text.as_deref()),
             ..Default::default()
         };
         (request.into(), 9)
@@ -439,7 +443,11 @@ impl Clients {
         (request.into(), *version)
     }
 
-    fn committed_topics(&self, offsets: &Offsets) -> Vec<OffsetCommitRequestTopic> {
+    fn committed_topics(
+        &self,
+        offsets: &Offsets,
+        text: Option<&str>,
+    ) -> Vec<OffsetCommitRequestTopic> {
         let topics = by_topic(offsets, |(partition, _)| partition).into_iter();
         let topics = topics.map(|(topic, parts)| {
             let parts = parts.into_iter();
@@ -449,6 +457,7 @@ impl Clients {
                     .map(|(partition, offset)| OffsetCommitRequestPartition {
                         partition_index: partition.partition,
                         committed_offset: *offset,
+                        committed_metadata: text.map(Into::into),
                         ..Default::default()
                     })
                     .collect(),

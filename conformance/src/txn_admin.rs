@@ -198,6 +198,10 @@ impl Clients {
                 .pending
                 .iter()
                 .map(|own| self.pending(own))
+                .chain(response.refused.iter().map(|own| {
+                    let group = self.plain(&own.group_id);
+                    format!("refused {group}: {}", own.reason)
+                }))
                 .collect(),
             Response::DescribeProducers(response) => {
                 let parts = response.topics.iter().flat_map(|topic| &topic.partitions);

@@ -32,6 +32,23 @@ pub struct DescribePendingShareAcksResponse {
     pub error_code: ErrorCode,
     /// The acknowledgements, by group, topic id, partition and order of arrival.
     pub pending: Vec<PendingShareAck>,
+    /// Of the transactional id that was asked for: the last acknowledgements by TxnOffsetCommit that
+    /// were refused. Its response has no place for a reason.
+    #[wire(versions = 0.., tag = 0, ignorable)]
+    pub refused: Vec<RefusedShareAck>,
+    /// Tagged fields that are not known.
+    pub unknown_tags: UnknownTags,
+}
+
+/// Acknowledgements that were refused.
+#[derive(Clone, Debug, PartialEq, Eq, Wire)]
+pub struct RefusedShareAck {
+    /// The group that they were for.
+    pub group_id: Str,
+    /// Why, with the partition where it concerns one.
+    pub reason: Str,
+    /// When, in milliseconds since the Unix epoch.
+    pub refused_at_ms: i64,
     /// Tagged fields that are not known.
     pub unknown_tags: UnknownTags,
 }

@@ -8,7 +8,7 @@ use ackord_proto::api::{ApiKey, Request, RequestHeader, Response, encode_respons
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::frame::FrameBuffer;
 use ackord_proto::messages::api_versions::ApiVersion;
-use ackord_proto::messages::describe_pending_share_acks::PendingShareAck;
+use ackord_proto::messages::describe_pending_share_acks::{PendingShareAck, RefusedShareAck};
 use ackord_proto::messages::describe_transactions::{TopicData, TransactionState};
 use ackord_proto::messages::{
     ApiVersionsResponse, DescribePendingShareAcksResponse, DescribeTransactionsResponse,
@@ -121,6 +121,12 @@ fn pending() -> Response {
     };
     DescribePendingShareAcksResponse {
         pending: vec![range],
+        refused: vec![RefusedShareAck {
+            group_id: "g".into(),
+            reason: "orders-0: the text says nothing".into(),
+            refused_at_ms: 1234,
+            ..Default::default()
+        }],
         ..Default::default()
     }
     .into()
@@ -165,6 +171,8 @@ fn a_transaction_is_described_with_what_it_holds() {
     assert_eq!(lines[1].join(" "), own, "{text}");
     let held = "g orders 2 10-19 reject 1 - txn-a 7 3 1500";
     assert_eq!(lines[5].join(" "), held, "{text}");
+    let refused = "g 1234 orders-0: the text says nothing";
+    assert_eq!(lines[9].join(" "), refused, "{text}");
 }
 
 #[test]

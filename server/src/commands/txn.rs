@@ -127,6 +127,16 @@ fn describe(link: &mut Link, id: &str) -> Result<String, Refusal> {
         text += "\nAcknowledgements that wait for its end:\n";
         text += &pending_table(&pending);
     }
+    for last in &pending.refused {
+        text += "\nAcknowledgements by TxnOffsetCommit that were refused last:\n";
+        let mut table = Table::new(["GROUP", "TIME-MS", "REASON"]);
+        table.row([
+            last.group_id.to_string(),
+            last.refused_at_ms.to_string(),
+            last.reason.to_string(),
+        ]);
+        text += &table.to_string();
+    }
     Ok(text)
 }
 

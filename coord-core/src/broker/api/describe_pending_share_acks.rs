@@ -6,7 +6,7 @@
 
 use ackord_machine::{LogId, PendingAck};
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::describe_pending_share_acks::PendingShareAck;
+use ackord_proto::messages::describe_pending_share_acks::{PendingShareAck, RefusedShareAck};
 use ackord_proto::messages::{DescribePendingShareAcksRequest, DescribePendingShareAcksResponse};
 use ackord_proto::str::Str;
 use alloc::vec::Vec;
@@ -44,8 +44,16 @@ impl Broker {
         let wanted = request.transactional_id;
         pending.retain(|own| wanted.is_none() || own.transactional_id == wanted);
         pending.sort_by(|a, b| place(a).cmp(&place(b)));
+        let refusal = wanted.and_then(|id| self.last_ack_refusal(&id));
+        let refused = refusal.map(|last| RefusedShareAck {
+            group_id: last.group.clone(),
+            reason: Str::from(last.reason.as_str()),
+            refused_at_ms: last.at.as_millis(),
+            ..Default::default()
+        });
         let response = DescribePendingShareAcksResponse {
             pending,
+            refused: refused.into_iter().collect(),
             ..Default::default()
         };
         self.respond(slot, response, gate);

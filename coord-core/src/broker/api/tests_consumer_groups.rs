@@ -278,6 +278,20 @@ fn topics_that_are_not_there() {
 }
 
 #[test]
+fn a_text_of_acknowledgements_outside_of_a_transaction_is_a_note() {
+    let mut test = TestBroker::new(&[]);
+    let id = test.create_topic("orders", 1);
+    let mut request = commit(9, "g", ("orders", id), 1);
+    let text = Some(Str::from("acks:accept=0-1@1"));
+    request.topics[0].partitions[0].committed_metadata = text.clone();
+    let answer = ask!(test, OffsetCommit, 9, request);
+    assert_eq!(answer.topics[0].partitions[0].error_code, ErrorCode::NONE);
+    let topics = Some(vec![("orders", id)]);
+    let answer = ask!(test, OffsetFetch, 9, fetch(9, "g", topics));
+    assert_eq!(answer.groups[0].topics[0].partitions[0].metadata, text);
+}
+
+#[test]
 fn metadata_that_is_too_long() {
     let mut test = TestBroker::new(&[("offset.metadata.max.bytes", "3")]);
     let id = test.create_topic("orders", 1);

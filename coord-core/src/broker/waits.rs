@@ -7,7 +7,7 @@ use ackord_machine::LogId;
 use ackord_proto::error_code::ErrorCode;
 
 use super::api::fetch::FetchWait;
-use super::api::share_fetch::ShareFetchWait;
+use super::api::delayed_share_fetch::ShareFetchWait;
 use super::gather::Missing;
 
 /// What waits.

@@ -8,6 +8,7 @@ mod consumer_group_describe;
 mod consumer_group_heartbeat;
 mod create_partitions;
 mod create_topics;
+pub(super) mod delayed_share_fetch;
 mod delete_groups;
 pub(super) mod delete_records;
 mod delete_topics;

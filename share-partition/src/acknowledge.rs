@@ -20,15 +20,19 @@ pub(crate) use ackord_proto::kip1289::{
 pub(crate) struct Piece {
     pub(crate) span: Span,
     pub(crate) acknowledge_type: i8,
+    /// Last offset of the range that it was cut from.
+    pub(crate) range_last: i64,
 }
 
 impl SharePartition {
     /// Applies the acknowledgements of one request of `member`: all of them, or none on an error.
     ///
     /// INVALID_REQUEST: ranges out of order, lists of types of a wrong length or with unknown types,
-    /// offsets that are negative or behind the end. INVALID_RECORD_STATE: a record that the member
-    /// does not hold (not acquired, another member's, pending, lock run out at `now`), or a renewal
-    /// where the group has none. Below the start offset everything is accepted without effect.
+    /// offsets behind all that was fetched. INVALID_RECORD_STATE: a record that the member does not
+    /// hold (not acquired, another member's, pending, lock run out at `now`), anything where nothing
+    /// is in flight, or a renewal where the group has none. Below the start offset everything is
+    /// accepted without effect. A range may begin with the last offset of the one before, as in
+    /// Kafka; what that one has ended is not acquired any more then.
     ///
     /// In [transactional mode](crate::Config::transactional) each record is judged alone and
     /// [`Change::refused`] tells whether any was refused.
@@ -55,9 +59,7 @@ impl SharePartition {
         if self.config.transactional {
             return Ok(self.acknowledge_each(now, member, &pieces, holes));
         }
-        for piece in &pieces {
-            self.judge(now, member, *piece)?;
-        }
+        self.judge(now, member, &pieces)?;
         let mut touched = Touched::default();
         for piece in &pieces {
             self.acknowledge_held(now, member, *piece, &mut touched);
@@ -65,10 +67,32 @@ impl SharePartition {
         Ok(self.change(touched))
     }
 
-    fn judge(&self, now: MonoTime, member: &Str, piece: Piece) -> Result<(), AckError> {
-        if piece.span.last >= self.window.end() {
-            return Err(AckError::request("an offset was never delivered"));
+    fn judge(&self, now: MonoTime, member: &Str, pieces: &[Piece]) -> Result<(), AckError> {
+        let start = self.window.start();
+        let known = self.window.end().max(self.fetched_end);
+        let mut before: Option<Piece> = None;
+        for piece in pieces {
+            let touches = before.replace(*piece).filter(|before| {
+                before.span.last == piece.span.first && before.acknowledge_type != RENEW
+            });
+            if piece.range_last < start {
+                continue;
+            }
+            if known <= start {
+                return Err(AckError::state("no record is in flight"));
+            }
+            if piece.range_last >= known {
+                return Err(AckError::request("an offset was never delivered"));
+            }
+            self.judge_piece(now, member, *piece)?;
+            if touches.is_some() && piece.span.first >= start {
+                return Err(AckError::state("an offset is acknowledged twice"));
+            }
         }
+        Ok(())
+    }
+
+    fn judge_piece(&self, now: MonoTime, member: &Str, piece: Piece) -> Result<(), AckError> {
         for (_, record) in self.window.overlapping(piece.span) {
             if !record.is_held_by(member, now) {
                 return Err(refusal(record));
@@ -76,6 +100,10 @@ impl SharePartition {
             if piece.acknowledge_type == RENEW && !self.config.renew_enabled {
                 return Err(AckError::state("locks cannot be renewed in this group"));
             }
+        }
+        // The rest of a batch of which a fetch has taken the beginning.
+        if piece.span.last >= self.window.end() {
+            return Err(NOT_ACQUIRED);
         }
         Ok(())
     }
@@ -108,29 +136,33 @@ impl SharePartition {
     }
 }
 
+const NOT_ACQUIRED: AckError = AckError::state("the record is not acquired");
+
 pub(crate) fn refusal(record: &Record) -> AckError {
-    AckError::state(match record.state {
-        RecordState::TxPending => "a transaction holds the record; it decides when it ends",
-        RecordState::Acquired => "another member holds the record, or the acquisition lock ran out",
-        _ => "the record is not acquired",
-    })
+    match record.state {
+        RecordState::TxPending => {
+            AckError::state("a transaction holds the record; it decides when it ends")
+        }
+        RecordState::Acquired => {
+            AckError::state("another member holds the record, or the acquisition lock ran out")
+        }
+        _ => NOT_ACQUIRED,
+    }
 }
 
 /// Cuts ranges into pieces of one type each, after checking their form.
 fn pieces(ranges: &[AckRange]) -> Result<Vec<Piece>, AckError> {
     let mut pieces: Vec<Piece> = Vec::with_capacity(ranges.len());
-    let mut before: Option<i64> = None;
+    // Kafka takes the offset -1 for one below the start offset.
+    let mut before = -1;
     for range in ranges {
-        if range.first < 0 {
-            return Err(AckError::request("an offset is negative"));
-        }
         if range.first > range.last {
             return Err(AckError::request("a range ends before it begins"));
         }
-        if before.is_some_and(|last| range.first <= last) {
+        if range.first < before {
             return Err(AckError::request("ranges overlap or are not ascending"));
         }
-        before = Some(range.last);
+        before = range.last;
         if range.types.iter().any(|kind| !(GAP..=RENEW).contains(kind)) {
             return Err(AckError::request("unknown acknowledge type"));
         }
@@ -139,6 +171,7 @@ fn pieces(ranges: &[AckRange]) -> Result<Vec<Piece>, AckError> {
             [kind] => pieces.push(Piece {
                 span: Span::new(range.first, range.last),
                 acknowledge_type: *kind,
+                range_last: range.last,
             }),
             types if i64::try_from(types.len()) == Ok(size) => {
                 let mut first = range.first;
@@ -148,6 +181,7 @@ fn pieces(ranges: &[AckRange]) -> Result<Vec<Piece>, AckError> {
                     pieces.push(Piece {
                         span,
                         acknowledge_type: run.first().copied().unwrap_or(GAP),
+                        range_last: range.last,
                     });
                     first = first.saturating_add(size);
                 }

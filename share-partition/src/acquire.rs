@@ -158,6 +158,7 @@ impl SharePartition {
         }
         let record = fetch.take(told, 0);
         self.window.append(part.last, record);
+        self.fetched_end = span.last.saturating_add(1);
         if part.last < span.last || fetch.is_full() {
             Next::Stop
         } else {

@@ -18,6 +18,8 @@ pub struct SharePartition {
     pub(crate) window: Window,
     /// The log has nothing below this offset.
     pub(crate) log_start: i64,
+    /// Behind the last log batch that a fetch took records of, whole or in part.
+    pub(crate) fetched_end: i64,
     /// The start offset of the last change.
     reported_start: i64,
     pub(crate) counts: Counts,
@@ -37,6 +39,7 @@ impl SharePartition {
             config,
             window: Window::new(start_offset),
             log_start: start_offset,
+            fetched_end: start_offset,
             reported_start: start_offset,
             counts: Counts::new(),
         }

@@ -194,7 +194,7 @@ fn an_acknowledgement_of_bad_form_changes_nothing() {
         vec![ack(0, 0, &[ACCEPT, ACCEPT])],
         vec![ack(0, 0, &[5])],
         vec![ack(0, 0, &[-1])],
-        vec![ack(0, 3, &[ACCEPT]), ack(3, 4, &[ACCEPT])],
+        vec![ack(0, 3, &[ACCEPT]), ack(2, 4, &[ACCEPT])],
         vec![ack(5, 6, &[ACCEPT]), ack(0, 1, &[ACCEPT])],
         vec![ack(i64::MIN, i64::MAX, &[ACCEPT, ACCEPT])],
         vec![ack(-5, 1, &[ACCEPT])],
@@ -210,6 +210,62 @@ fn an_acknowledgement_of_bad_form_changes_nothing() {
             "{ranges:?}"
         );
     }
+}
+
+/// As Kafka answers: overlap is bad form, but for the last offset of the range before.
+#[test]
+fn ranges_that_touch_and_ranges_behind_what_was_acquired() {
+    let state = ErrorCode::INVALID_RECORD_STATE;
+    let request = ErrorCode::INVALID_REQUEST;
+    let mut bench = Bench::new(config());
+    assert_eq!(bench.refused("m", &[ack(0, 0, &[ACCEPT])]), state);
+    // Three records of a log batch of five.
+    bench.fetch("m", &[(0, 4)], 3, 3, RecordLimit);
+    let refusals = [
+        (vec![ack(1, 1, &[ACCEPT]), ack(1, 1, &[ACCEPT])], state),
+        (vec![ack(1, 1, &[RELEASE]), ack(1, 1, &[RELEASE])], state),
+        (vec![ack(1, 1, &[ACCEPT]), ack(1, 1, &[RENEW])], state),
+        (vec![ack(0, 1, &[ACCEPT]), ack(1, 2, &[ACCEPT])], state),
+        (vec![ack(0, 2, &[ACCEPT]), ack(1, 1, &[ACCEPT])], request),
+        (vec![ack(0, 2, &[ACCEPT]), ack(0, 2, &[ACCEPT])], request),
+        (vec![ack(1, 2, &[ACCEPT]), ack(0, 0, &[ACCEPT])], request),
+        (vec![ack(0, 4, &[ACCEPT])], state),
+        (vec![ack(3, 4, &[ACCEPT])], state),
+        (vec![ack(2, 2, &[ACCEPT]), ack(3, 3, &[ACCEPT])], state),
+        (vec![ack(5, 5, &[ACCEPT])], request),
+        (vec![ack(0, 1, &[ACCEPT]), ack(1, 5, &[ACCEPT])], request),
+        (
+            vec![
+                ack(1, 1, &[ACCEPT]),
+                ack(1, 1, &[ACCEPT]),
+                ack(9, 9, &[ACCEPT]),
+            ],
+            state,
+        ),
+        (vec![ack(9, 9, &[ACCEPT]), ack(9, 9, &[ACCEPT])], request),
+        (vec![ack(-1, 5, &[ACCEPT])], request),
+    ];
+    for (ranges, code) in refusals {
+        assert_eq!(bench.refused("m", &ranges), code, "{ranges:?}");
+    }
+    let twice = [ack(1, 1, &[RENEW]), ack(1, 1, &[RENEW])];
+    bench
+        .ack("m", &twice)
+        .expect("a renewed record stays acquired");
+    bench
+        .ack("m", &[ack(-1, 0, &[ACCEPT])])
+        .expect("-1 is below the start");
+    let below = [ack(0, 0, &[ACCEPT]), ack(0, 1, &[ACCEPT])];
+    bench.ack("m", &below).expect("0 is below the start");
+    let then = [ack(2, 2, &[RENEW]), ack(2, 2, &[ACCEPT])];
+    let change = bench.ack("m", &then).expect("renewed and accepted");
+    assert_eq!(change.start_offset, 3);
+    // The rest of the batch is known of, and the batch behind it is not.
+    assert_eq!(bench.refused("m", &[ack(4, 4, &[ACCEPT])]), state);
+    assert_eq!(bench.refused("m", &[ack(5, 5, &[ACCEPT])]), request);
+    bench.fetch("m", &[(0, 4)], 9, 9, RecordLimit);
+    bench.ack("m", &[ack(3, 4, &[ACCEPT])]).expect("held");
+    assert_eq!(bench.refused("m", &[ack(5, 5, &[ACCEPT])]), state);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Random operations against the model.
 
+mod acknowledge;
 mod check;
 
 use std::collections::BTreeMap;
@@ -8,17 +9,16 @@ use ackord_machine::{MonoTime, PendingAck, StageVerdict, StagedRange, TxnOwner};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 use ackord_share_partition::{
-    AckRange, AcquireMode, Acquired, Config, LogBatch, RecordState, SharePartition, Span,
-    TxnOutcome,
+    AcquireMode, Acquired, Config, LogBatch, RecordState, SharePartition, Span, TxnOutcome,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::common::{ACCEPT, GAP, REJECT, RELEASE, RENEW, at};
-use crate::model::{Entry, Model, given_up};
+use crate::model::{Entry, Model};
 use crate::operations::{LOCK_MS, Op, configs, is_record, ops, read};
 
-/// The acknowledge type of each offset, or the error of form.
+/// The type of each offset of a stage, or the error of form.
 fn each(ranges: &[(i64, i64, Vec<i8>)]) -> Option<Vec<(i64, i8)>> {
     let mut all: Vec<(i64, i8)> = Vec::new();
     for (first, last, types) in ranges {
@@ -42,6 +42,8 @@ struct World {
     sut: SharePartition,
     model: Model,
     now: MonoTime,
+    /// Behind the last log batch that a fetch took records of.
+    fetched_end: i64,
     /// News of ends so far.
     told: Vec<Vec<PendingAck>>,
 }
@@ -64,6 +66,7 @@ impl World {
                 was_available: Vec::new(),
             },
             now: at(0),
+            fetched_end: 0,
             told: Vec::new(),
         }
     }
@@ -134,6 +137,7 @@ impl World {
             Op::Hole { first, len } => self.archive(before + first, before + first + len),
             Op::Reload => {
                 self.model.reload(&mut self.sut);
+                self.fetched_end = self.model.stored_start;
                 // What the coordinator has never heard may come back, so the start may too.
                 self.check();
                 return;
@@ -240,6 +244,7 @@ impl World {
         let deadline = self.now.plus_millis(LOCK_MS);
         let limit = self.model.config.delivery_count_limit;
         let room = self.model.start + self.model.config.max_record_locks as i64;
+        let end = self.model.end();
         let mut last = -1;
         for range in got {
             assert!(range.first > last && range.first <= range.last, "ascending");
@@ -285,6 +290,10 @@ impl World {
         }
         for range in got {
             for offset in range.first..=range.last {
+                if offset >= end {
+                    let batch = log.iter().find(|batch| batch.last >= offset);
+                    self.fetched_end = batch.expect("it was read").last + 1;
+                }
                 let entry = Entry {
                     state: RecordState::Acquired,
                     count: range.delivery_count,
@@ -303,82 +312,6 @@ impl World {
             .map(|range| range.state)
             // Below the start everything is done.
             .or((offset < self.sut.start_offset()).then_some(RecordState::Archived))
-    }
-
-    fn acknowledge(&mut self, who: &Str, ranges: &[(i64, i64, Vec<i8>)]) {
-        let request: Vec<AckRange> = ranges
-            .iter()
-            .map(|(first, last, types)| AckRange {
-                first: *first,
-                last: *last,
-                types: types.clone(),
-            })
-            .collect();
-        let answer = self.sut.acknowledge(self.now, who, &request);
-        let positive = |all: &Vec<(i64, i8)>| all.iter().all(|(offset, _)| *offset >= 0);
-        let Some(offsets) = each(ranges).filter(positive) else {
-            assert_eq!(
-                answer.map_err(|error| error.code),
-                Err(ErrorCode::INVALID_REQUEST)
-            );
-            return;
-        };
-        let config = self.model.config.clone();
-        let mut refused = None;
-        let mut apply = Vec::new();
-        for (offset, kind) in offsets
-            .into_iter()
-            .filter(|(offset, _)| *offset >= self.model.start)
-        {
-            let entry = self.model.entries.get(&offset);
-            let held = entry.is_some_and(|entry| entry.held(Some(who), self.now));
-            let state = entry.map(|entry| entry.state);
-            let good = held && (kind != RENEW || config.renew_enabled);
-            let good = good && !(config.transactional && matches!(kind, GAP | ACCEPT | REJECT));
-            let settled = config.transactional
-                && match kind {
-                    RELEASE => !held,
-                    ACCEPT => state == Some(RecordState::Acknowledged),
-                    REJECT | GAP => {
-                        matches!(state, Some(RecordState::Archived | RecordState::Archiving))
-                    }
-                    _ => false,
-                };
-            if good {
-                apply.push((offset, kind));
-            } else if !settled {
-                let outside = entry.is_none() && !config.transactional;
-                refused.get_or_insert(if outside {
-                    ErrorCode::INVALID_REQUEST
-                } else {
-                    ErrorCode::INVALID_RECORD_STATE
-                });
-            }
-        }
-        let change = match (config.transactional, refused, answer) {
-            (true, refused, Ok(change)) => {
-                assert_eq!(change.refused.map(|error| error.code), refused);
-                change
-            }
-            (false, None, Ok(change)) => change,
-            (false, Some(_), Err(error)) => {
-                let codes = [ErrorCode::INVALID_REQUEST, ErrorCode::INVALID_RECORD_STATE];
-                assert!(codes.contains(&error.code));
-                return;
-            }
-            (_, refused, answer) => panic!("expected {refused:?}, got {answer:?}"),
-        };
-        for (offset, kind) in apply {
-            let entry = self.model.entries.get_mut(&offset).expect("it was held");
-            match kind {
-                ACCEPT => *entry = Entry::free(RecordState::Acknowledged, entry.count),
-                RELEASE => self.model.free(offset, true),
-                REJECT => *entry = Entry::free(given_up(&config), entry.count),
-                RENEW => entry.lock = Some((who.clone(), self.now.plus_millis(LOCK_MS))),
-                _ => *entry = Entry::free(RecordState::Archived, entry.count),
-            }
-        }
-        self.model.store(&change);
     }
 
     fn stage(

@@ -358,9 +358,12 @@ impl Broker {
         if available {
             self.wake_share_fetches(*log, group);
         }
-        self.leaders
-            .get(log)
-            .is_some_and(|leader| leader.share_partition(group).is_some())
+        let leader = self.leaders.get(log);
+        leader.is_some_and(|leader| leader.share_partition(group).is_some())
+            // With the last of its records stored it may have been dropped.
+            || !self
+                .share_state(*log, group)
+                .is_some_and(ShareState::has_dead_letters)
     }
 
     /// Whether the queue takes the copies, before anything says that they are there.

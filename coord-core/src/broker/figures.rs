@@ -226,6 +226,17 @@ impl Broker {
                 "Partitions in open share sessions.",
             )
             .single(number(partitions)),
+            MetricFamily::new(
+                Gauge,
+                "ackord_share_partitions_loaded",
+                "Share partitions in memory.",
+            )
+            .single(number(
+                self.leaders
+                    .values()
+                    .map(|leader| leader.groups().count())
+                    .sum(),
+            )),
         ]
     }
 

@@ -34,7 +34,6 @@ mod waits;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use ackord_machine::{
     ApiMisuse, Deadline, DeadlineReason, Entropy, Envelope, Limits, LogId, Now, OpId, Timers,
@@ -455,9 +454,11 @@ impl Broker {
 
     /// Share groups and their sessions use this to free what a member holds.
     fn release_session(&mut self, session: &share_sessions::Released) {
-        let members: Vec<LogId> = session.logs.clone();
-        for log in members {
-            self.release_member(log, &session.group, &session.member);
+        for log in &session.logs {
+            self.release_member(*log, &session.group, &session.member);
+        }
+        for log in &session.used {
+            self.abandon_unused(*log, &session.group);
         }
     }
 }

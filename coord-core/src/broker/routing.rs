@@ -358,6 +358,7 @@ impl Broker {
         let leader = self.leaders.entry(log).or_insert_with(|| Leader::new(log));
         let mut out = Outbox::new();
         run(leader, ctx, &mut out);
+        leader.drop_unused(group);
         leader.arm(group);
         let waits = leader
             .share_partition(group)
@@ -388,6 +389,7 @@ impl Broker {
         let mut out = Outbox::new();
         run(group, self.now, &self.metadata, &mut out);
         let departed = group.take_departed();
+        let unassigned = group.take_unassigned();
         if let Some(log) = log {
             out.append_first(log, group.unstored());
         }
@@ -395,6 +397,9 @@ impl Broker {
         self.carry_out(out, gate, Broker::group_reply);
         for member in departed {
             self.member_departed(id, &member);
+        }
+        for log in unassigned {
+            self.abandon_unused(log, id);
         }
         self.arm_group(id);
     }

@@ -8,8 +8,10 @@ use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 
+use super::Broker;
 use super::fetch_sessions::next_epoch;
 use crate::contract::ConnId;
+use crate::group::ShareGroup;
 
 /// The last epoch of a session: acknowledge, release, close.
 pub(super) const FINAL_EPOCH: i32 = -1;
@@ -22,6 +24,9 @@ struct Session {
     conn: ConnId,
     epoch: i32,
     logs: Vec<LogId>,
+    /// Partitions that it has or had, or that the member had before it. It may have something to
+    /// acknowledge there.
+    used: BTreeSet<LogId>,
     /// Where the next fetch begins, so that each partition gets its turn.
     rotation: usize,
 }
@@ -32,6 +37,8 @@ pub(super) struct Released {
     pub(super) group: Str,
     pub(super) member: Str,
     pub(super) logs: Vec<LogId>,
+    /// All partitions that nobody uses on its behalf any more.
+    pub(super) used: BTreeSet<LogId>,
 }
 
 /// Each partition once, in the order in which they first came.
@@ -46,6 +53,8 @@ fn once(mut logs: Vec<LogId>) -> Vec<LogId> {
 pub(super) struct ShareSessions {
     sessions: BTreeMap<Key, Session>,
     by_conn: BTreeSet<(ConnId, Key)>,
+    /// How many sessions of a group use a partition.
+    users: BTreeMap<(Str, LogId), usize>,
     /// Sessions that were ever opened.
     opened: u64,
 }
@@ -76,11 +85,26 @@ impl ShareSessions {
         let session = self.sessions.remove(&key)?;
         let (group, member) = key.clone();
         self.by_conn.remove(&(session.conn, key));
+        for log in &session.used {
+            self.leave(&group, *log);
+        }
         Some(Released {
             group,
             member,
             logs: session.logs,
+            used: session.used,
         })
+    }
+
+    /// A session uses a partition no longer.
+    fn leave(&mut self, group: &Str, log: LogId) {
+        let key = (group.clone(), log);
+        if let Some(users) = self.users.get_mut(&key) {
+            *users -= 1;
+            if *users == 0 {
+                self.users.remove(&key);
+            }
+        }
     }
 
     /// Opens a session in place of an older one of the same member. Records of the older one stay
@@ -101,13 +125,20 @@ impl ShareSessions {
             return Err(ErrorCode::SHARE_SESSION_LIMIT_REACHED);
         }
         self.opened += 1;
-        let session = Session {
+        let before = self.sessions.get_mut(&key);
+        let mut session = Session {
             id: self.opened,
             conn,
             epoch: 1,
             logs: once(logs),
+            used: before.map_or_else(BTreeSet::new, |old| core::mem::take(&mut old.used)),
             rotation: 0,
         };
+        for log in &session.logs {
+            if session.used.insert(*log) {
+                *self.users.entry((group.clone(), *log)).or_default() += 1;
+            }
+        }
         self.by_conn.insert((conn, key.clone()));
         if let Some(old) = self.sessions.insert(key.clone(), session)
             && old.conn != conn
@@ -143,6 +174,11 @@ impl ShareSessions {
         Ok(())
     }
 
+    /// Whether a session of the group uses the partition.
+    pub(super) fn uses(&self, group: &Str, log: LogId) -> bool {
+        self.users.contains_key(&(group.clone(), log))
+    }
+
     /// Names the session that a member has; a later one of the same member has another name.
     pub(super) fn id(&self, group: &Str, member: &Str) -> Option<u64> {
         let session = self.sessions.get(&(group.clone(), member.clone()))?;
@@ -161,9 +197,14 @@ impl ShareSessions {
             return;
         };
         let mut known: BTreeSet<LogId> = session.logs.iter().copied().collect();
-        session
-            .logs
-            .extend(added.iter().filter(|log| known.insert(**log)));
+        for log in added {
+            if known.insert(*log) {
+                session.logs.push(*log);
+            }
+            if session.used.insert(*log) {
+                *self.users.entry((group.clone(), *log)).or_default() += 1;
+            }
+        }
         let forgotten: BTreeSet<LogId> = forgotten.iter().copied().collect();
         session.logs.retain(|log| !forgotten.contains(log));
     }
@@ -186,6 +227,23 @@ impl ShareSessions {
     pub(super) fn forget_topic(&mut self, topic: Uuid) {
         for session in self.sessions.values_mut() {
             session.logs.retain(|log| log.topic != topic);
+            session.used.retain(|log| log.topic != topic);
+        }
+        self.users.retain(|(_, log), _| log.topic != topic);
+    }
+}
+
+impl Broker {
+    /// Has a share partition dropped that no session uses and that no member is to have.
+    pub(super) fn abandon_unused(&mut self, log: LogId, group: &Str) {
+        let loaded = self.leaders.get(&log);
+        let loaded = loaded.is_some_and(|leader| leader.has(group));
+        let assigned = |own: &ShareGroup| own.is_assigned(log);
+        if loaded
+            && !self.share_sessions.uses(group, log)
+            && !self.groups.get(group).is_some_and(assigned)
+        {
+            self.with_leader(log, group, None, |leader, _, _| leader.abandon(group));
         }
     }
 }

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ackord_machine::LogId;
 use ackord_proto::error_code::ErrorCode;
 
-use super::api::fetch::FetchWait;
 use super::api::delayed_share_fetch::ShareFetchWait;
+use super::api::fetch::FetchWait;
 use super::gather::Missing;
 
 /// What waits.

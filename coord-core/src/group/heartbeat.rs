@@ -6,7 +6,7 @@ use ackord_proto::messages::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResp
 use ackord_proto::str::Str;
 
 use super::member::{ClientInfo, Parked};
-use super::share_group::{GroupReply, ShareGroup, Timer, Topics};
+use super::share_group::{GroupReply, ShareGroup, Timer, Topics, logs};
 use crate::outbox::{Outbox, Ticket};
 
 /// Member epoch of a heartbeat that joins, or joins again.
@@ -161,6 +161,7 @@ impl ShareGroup {
             return;
         };
         self.bump(before);
+        self.unassigned.extend(logs(&member.target));
         if self.members.is_empty() {
             // Whoever comes next does not wait.
             self.assigned_at = 0;

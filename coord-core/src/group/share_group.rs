@@ -1,9 +1,9 @@
 //! One share group.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use ackord_machine::{Body, Deadline, DeadlineReason, Envelope, Now, Timers};
+use ackord_machine::{Body, Deadline, DeadlineReason, Envelope, LogId, Now, Timers};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::ShareGroupHeartbeatResponse;
 use ackord_proto::str::Str;
@@ -90,6 +90,8 @@ pub struct ShareGroup {
     pub(super) assignment_waits: bool,
     pub(super) timers: Timers<Timer>,
     pub(super) departed: Vec<Str>,
+    /// What members have lost since the last call of `take_unassigned`.
+    pub(super) unassigned: BTreeSet<LogId>,
     /// What the log has.
     pub(super) stored: StoredGroup,
     /// Something may differ from what the log has.
@@ -109,6 +111,16 @@ pub(super) enum Timer {
     Session(Str),
 }
 
+/// Partitions one by one.
+pub(super) fn logs(assigned: &Assigned) -> impl Iterator<Item = LogId> {
+    assigned.iter().flat_map(|(topic, partitions)| {
+        let topic = *topic;
+        partitions
+            .iter()
+            .map(move |&partition| LogId { topic, partition })
+    })
+}
+
 impl ShareGroup {
     /// A group without members.
     pub fn new(id: Str, config: GroupConfig) -> Self {
@@ -124,6 +136,7 @@ impl ShareGroup {
             assignment_waits: false,
             timers: Timers::new(),
             departed: Vec::new(),
+            unassigned: BTreeSet::new(),
             stored: StoredGroup::default(),
             changed: false,
         }
@@ -205,6 +218,28 @@ impl ShareGroup {
     /// Members that left by themselves since the last call. What they hold is to be released.
     pub fn take_departed(&mut self) -> Vec<Str> {
         core::mem::take(&mut self.departed)
+    }
+
+    /// Partitions that members have lost since the last call and that none is to have now.
+    pub fn take_unassigned(&mut self) -> BTreeSet<LogId> {
+        let mut lost = core::mem::take(&mut self.unassigned);
+        if !lost.is_empty() {
+            for member in self.members.values() {
+                for log in logs(&member.target) {
+                    lost.remove(&log);
+                }
+            }
+        }
+        lost
+    }
+
+    /// Whether a member is to have the partition.
+    pub fn is_assigned(&self, log: LogId) -> bool {
+        let mut members = self.members.values();
+        members.any(|member| {
+            let own = member.target.get(&log.topic);
+            own.is_some_and(|own| own.contains(&log.partition))
+        })
     }
 
     /// An answer of a share coordinator. Anything else is ignored.
@@ -345,8 +380,15 @@ impl ShareGroup {
         let targets = assign(&claims, &partitions.collect());
         let mut changed = false;
         for (member, target) in self.members.values_mut().zip(targets.into_values()) {
-            changed |= member.target != target;
-            member.target = target;
+            if member.target != target {
+                changed = true;
+                let old = core::mem::replace(&mut member.target, target);
+                let lost = logs(&old).filter(|log| {
+                    let kept = member.target.get(&log.topic);
+                    !kept.is_some_and(|kept| kept.contains(&log.partition))
+                });
+                self.unassigned.extend(lost);
+            }
         }
         if changed {
             self.bump(before);

@@ -101,6 +101,11 @@ impl Leader {
         self.shares.keys()
     }
 
+    /// Whether the share partition of a group is loaded, or about to be.
+    pub fn has(&self, group: &str) -> bool {
+        self.shares.contains_key(group)
+    }
+
     /// The share partition of a group, if it is loaded.
     pub fn share_partition(&self, group: &str) -> Option<&SharePartition> {
         self.shares.get(group).and_then(Share::ready)
@@ -151,6 +156,43 @@ impl Leader {
         match self.shares.get_mut(group) {
             Some(share) => share.load(),
             None => ShareLoad::Reading,
+        }
+    }
+
+    /// As [`load`](Self::load), for a member that fetches: the share partition stays loaded until
+    /// [`abandon`](Self::abandon).
+    pub fn fetch(
+        &mut self,
+        ctx: LeaderContext<'_>,
+        group: &Str,
+        out: &mut Outbox<LeaderReply>,
+    ) -> ShareLoad<'_> {
+        self.load(ctx, group, out);
+        match self.shares.get_mut(group) {
+            Some(share) => {
+                share.in_use = true;
+                share.load()
+            }
+            None => ShareLoad::Reading,
+        }
+    }
+
+    /// No member uses the share partition of a group any more.
+    pub fn abandon(&mut self, group: &str) {
+        if let Some(share) = self.shares.get_mut(group) {
+            share.in_use = false;
+        }
+    }
+
+    /// Drops the share partition of a group where nobody uses it and all of it is stored; the next
+    /// use loads it again. To be called after anything that used it.
+    pub fn drop_unused(&mut self, group: &str) {
+        let unused = self
+            .shares
+            .get(group)
+            .is_some_and(|share| !share.in_use && share.is_idle());
+        if unused && !self.writes.values().any(|write| *write.group == *group) {
+            self.shares.remove(group);
         }
     }
 

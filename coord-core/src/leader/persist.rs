@@ -220,6 +220,7 @@ impl Leader {
             for (ticket, refusal) in write.tickets {
                 out.reply(ticket, acknowledged(refusal));
             }
+            self.drop_unused(&write.group);
             return None;
         }
         let message = result.and_then(|result| result.error_message.as_ref());

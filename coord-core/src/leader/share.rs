@@ -27,6 +27,8 @@ pub(super) struct Share {
     /// The newest number of the share coordinator that was taken. It numbers what it sends, so what
     /// is not above is an old copy.
     pub(super) newest: u64,
+    /// A member fetches from it.
+    pub(super) in_use: bool,
     /// Delivered offsets at which the log has no record but a marker, ascending.
     holes: Vec<Span>,
 }
@@ -50,6 +52,7 @@ impl Share {
             phase,
             waiting: Vec::new(),
             newest: 0,
+            in_use: false,
             holes: Vec::new(),
         }
     }
@@ -111,6 +114,21 @@ impl Share {
 
     pub(super) fn note(&mut self, number: u64) {
         self.newest = self.newest.max(number);
+    }
+
+    /// Whether nothing would be lost without it: but for writes under way, what it holds is stored.
+    /// What waits for a dead letter queue is written by who has it loaded.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+            && match &self.phase {
+                Phase::Failed(_) => true,
+                Phase::Reading { .. } => false,
+                Phase::Ready { partition, .. } => {
+                    partition.next_expiry().is_none()
+                        && partition.pending_count() == 0
+                        && partition.archiving_count() == 0
+                }
+            }
     }
 
     pub(super) fn next_lock(&self) -> Option<MonoTime> {

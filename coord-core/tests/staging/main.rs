@@ -2,7 +2,7 @@
 //! coordinator, a share coordinator with its log, and the leader of a partition, all of them the
 //! real machines, with a network between them that loses, repeats, delays and reorders.
 //!
-//! A step is something that happens (a fetch, a stage, the end of a transaction, a crash) with all
+//! A step is something that happens (a fetch, a stage, the end of a transaction, a crash, a drop) with all
 //! messages that follow from it. At most one of them suffers a fault. Delayed messages and copies
 //! are held, at most a given number at one time, and arrive whenever; losses and repeats have no
 //! limit. From the first state every step is tried in every state that comes up, breadth first, until

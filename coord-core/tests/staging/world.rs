@@ -98,6 +98,8 @@ pub(crate) enum Event {
         member: usize,
         offset: i64,
     },
+    /// Nobody uses the share partition, and the leader drops it where all of it is stored.
+    Unused,
 }
 
 /// What became of a record, as far as clients were told.
@@ -288,7 +290,7 @@ impl World {
     /// What can happen now; some of it may turn out to be impossible.
     pub(crate) fn events(&self) -> Vec<Event> {
         let mut all: Vec<Event> = (0..self.held.len()).map(Event::Arrive).collect();
-        all.extend([Event::LocksEnd, Event::Retry]);
+        all.extend([Event::LocksEnd, Event::Retry, Event::Unused]);
         all.extend((0..self.scale.members).map(Event::Fetch));
         for producer in 0..self.scale.producers {
             let state = self.transaction(producer).state;
@@ -353,6 +355,7 @@ impl World {
                 member,
                 offset,
             } => self.stage(producer, epochs_ago, member, offset),
+            Event::Unused => self.drop_unused(),
         };
         happens.then(|| self.end_step())
     }
@@ -480,6 +483,16 @@ impl World {
             }
         }
         !got.is_empty() || !was_there
+    }
+
+    fn drop_unused(&mut self) -> bool {
+        if !self.leader.has("g") {
+            return false;
+        }
+        let leader = Rc::make_mut(&mut self.leader);
+        leader.abandon("g");
+        leader.drop_unused("g");
+        !leader.has("g")
     }
 
     fn stage(&mut self, producer: usize, epochs_ago: i16, index: usize, offset: i64) -> bool {

@@ -120,6 +120,9 @@ enum Look {
 impl Broker {
     /// Acquires what there is; waits where there is nothing to say yet.
     pub(in crate::broker) fn look_for_records(&mut self, slot: u64, mut wait: ShareFetchWait) {
+        if self.has_ended(&wait.terms) {
+            wait.logs.clear();
+        }
         let share = wait.terms.max_bytes / wait.logs.len().max(1);
         for log in wait.logs.clone() {
             // Once is enough: what came back since may lie before what is in the answer already.
@@ -180,7 +183,7 @@ impl Broker {
         let mut look = Look::Nothing;
         let mut from = None;
         self.with_leader(log, &terms.group, None, |leader, ctx, out| {
-            match leader.load(ctx, &terms.group, out) {
+            match leader.fetch(ctx, &terms.group, out) {
                 ShareLoad::Failed(code) => {
                     look = Look::Answer(PartitionAnswer {
                         code,

@@ -86,7 +86,7 @@ impl Broker {
 
     /// A member left or its session timed out: what it holds is free.
     pub(in crate::broker) fn member_departed(&mut self, group: &Str, member: &Str) {
-        self.share_sessions.close(group, member);
+        let session = self.share_sessions.close(group, member);
         let logs: Vec<LogId> = self
             .leaders
             .iter()
@@ -95,6 +95,9 @@ impl Broker {
             .collect();
         for log in logs {
             self.release_member(log, group, member);
+        }
+        for log in session.into_iter().flat_map(|session| session.used) {
+            self.abandon_unused(log, group);
         }
     }
 

@@ -6,6 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::config_def::{self, BROKER_CONFIGS};
+use super::config_kind;
 use super::settings::GroupBounds;
 
 /// Broker configuration by Kafka's names, checked.
@@ -119,7 +120,7 @@ impl BrokerConfig {
 
     /// Whether a configuration of the table is `true`.
     pub fn boolean(&self, name: &str) -> bool {
-        config_def::parse_boolean(self.text(name)) == Some(true)
+        config_kind::parse_boolean(self.text(name)) == Some(true)
     }
 
     /// A 32-bit number of the table.

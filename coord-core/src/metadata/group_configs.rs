@@ -4,7 +4,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use super::broker_config::BrokerConfig;
-use super::config_def::{ConfigDef, ConfigKind, INT, def, find};
+use super::config_def::{ConfigDef, def, find};
+use super::config_kind::{ConfigKind, INT};
 use super::duration::parse_duration_ms;
 
 /// Configurations of a group (KIP-848, KIP-932, KIP-1071, KIP-1191, KIP-1240, KIP-1263). The

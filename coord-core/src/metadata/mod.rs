@@ -3,6 +3,7 @@
 mod broker_config;
 mod cluster;
 pub mod config_def;
+pub mod config_kind;
 mod consumer_configs;
 mod duration;
 mod group_configs;

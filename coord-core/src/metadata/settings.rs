@@ -6,7 +6,8 @@ use ackord_proto::str::Str;
 use ackord_share_partition::Config;
 
 use super::broker_config::BrokerConfig;
-use super::config_def::{find, parse_boolean};
+use super::config_def::find;
+use super::config_kind::parse_boolean;
 use super::group_configs::{GROUP_CONFIGS, OffsetReset, TRANSACTIONAL, inherited_name};
 use crate::group::GroupConfig;
 

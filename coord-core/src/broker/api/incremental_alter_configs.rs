@@ -13,7 +13,8 @@ use alloc::vec::Vec;
 
 use super::super::Broker;
 use super::topic_creation::Refusal;
-use crate::metadata::config_def::{ConfigDef, ConfigKind, TOPIC_CONFIGS, find};
+use crate::metadata::config_def::{ConfigDef, TOPIC_CONFIGS, find};
+use crate::metadata::config_kind::ConfigKind;
 use crate::metadata::{
     GROUP_CONFIGS, Metadata, check_group_config, check_topic_name, resource, value_of,
 };

@@ -16,6 +16,9 @@ use super::super::Broker;
 use super::super::journal::later;
 use crate::consumer_group::{FetchedOffset, OffsetSelection};
 
+/// A topic and what is known of its partitions.
+type TopicOffsets = (Str, Vec<FetchedOffset>);
+
 /// From this version on several groups are asked for at once (KIP-709).
 const FIRST_BATCHED: i16 = 8;
 /// From this version on topics are named by their ids (KIP-848).
@@ -84,44 +87,52 @@ impl Broker {
             Some(gc) => gc.fetch_offsets(&response.group_id, &selection, require_stable),
             None => nothing(selection),
         };
-        let Some(topics) = group.topics else {
-            let all = fetch(OffsetSelection::All).into_iter();
-            let all = all.filter_map(|(name, offsets)| {
-                let id = self.metadata.topic(&name).map(|topic| topic.id);
-                // A topic without an id cannot be named.
-                (!by_id || id.is_some()).then(|| OffsetFetchResponseTopics {
-                    topic_id: id.unwrap_or_default(),
-                    name,
-                    partitions: offsets.into_iter().map(answer).collect(),
-                    ..Default::default()
-                })
-            });
-            response.topics = all.collect();
-            return response;
+        response.topics = match group.topics {
+            None => self.all_offsets(by_id, fetch(OffsetSelection::All)),
+            Some(topics) => topics
+                .into_iter()
+                .map(|topic| self.topic_offsets(by_id, topic, fetch))
+                .collect(),
         };
-        for topic in topics {
-            let name = match by_id {
-                false => topic.name.clone(),
-                true => match self.metadata.topic_by_id(topic.topic_id) {
-                    Some(found) => found.name.clone(),
-                    None => {
-                        let unknown = refused(&topic, ErrorCode::UNKNOWN_TOPIC_ID);
-                        response.topics.push(unknown);
-                        continue;
-                    }
-                },
-            };
-            let these = vec![(name, topic.partition_indexes)];
-            let fetched = fetch(OffsetSelection::These(these)).into_iter();
-            let offsets = fetched.flat_map(|(_, offsets)| offsets);
-            response.topics.push(OffsetFetchResponseTopics {
-                name: topic.name,
-                topic_id: topic.topic_id,
-                partitions: offsets.map(answer).collect(),
-                ..Default::default()
-            });
-        }
         response
+    }
+
+    fn all_offsets(&self, by_id: bool, all: Vec<TopicOffsets>) -> Vec<OffsetFetchResponseTopics> {
+        let topics = all.into_iter().filter_map(|(name, offsets)| {
+            let id = self.metadata.topic(&name).map(|topic| topic.id);
+            // A topic without an id cannot be named.
+            (!by_id || id.is_some()).then(|| OffsetFetchResponseTopics {
+                topic_id: id.unwrap_or_default(),
+                name,
+                partitions: offsets.into_iter().map(answer).collect(),
+                ..Default::default()
+            })
+        });
+        topics.collect()
+    }
+
+    fn topic_offsets(
+        &self,
+        by_id: bool,
+        topic: OffsetFetchRequestTopics,
+        fetch: impl Fn(OffsetSelection) -> Vec<TopicOffsets>,
+    ) -> OffsetFetchResponseTopics {
+        let name = match by_id {
+            false => topic.name.clone(),
+            true => match self.metadata.topic_by_id(topic.topic_id) {
+                Some(found) => found.name.clone(),
+                None => return refused(&topic, ErrorCode::UNKNOWN_TOPIC_ID),
+            },
+        };
+        let these = vec![(name, topic.partition_indexes)];
+        let fetched = fetch(OffsetSelection::These(these)).into_iter();
+        let offsets = fetched.flat_map(|(_, offsets)| offsets);
+        OffsetFetchResponseTopics {
+            name: topic.name,
+            topic_id: topic.topic_id,
+            partitions: offsets.map(answer).collect(),
+            ..Default::default()
+        }
     }
 }
 
@@ -175,7 +186,7 @@ fn unbatched_partition(partition: OffsetFetchResponsePartitions) -> OffsetFetchR
 }
 
 /// No group has ever been.
-fn nothing(selection: OffsetSelection) -> Vec<(Str, Vec<FetchedOffset>)> {
+fn nothing(selection: OffsetSelection) -> Vec<TopicOffsets> {
     let OffsetSelection::These(topics) = selection else {
         return Vec::new();
     };

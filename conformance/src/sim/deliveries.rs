@@ -52,6 +52,8 @@ pub struct Deliveries {
     members: BTreeMap<u64, BTreeSet<Member>>,
     /// Records under lock by member.
     held: BTreeMap<Member, BTreeSet<ShareRecord>>,
+    /// When a member last let go of all it had: what it got before, on whatever connection, is free.
+    gone_us: BTreeMap<Member, u64>,
     /// Milliseconds of an acquisition lock.
     pub lock_ms: u64,
     /// The delivery count limit.
@@ -72,7 +74,8 @@ pub struct Deliveries {
 }
 
 impl Deliveries {
-    pub(super) fn member_gone(&mut self, member: &Member) {
+    pub(super) fn member_gone(&mut self, now_us: u64, member: &Member) {
+        self.gone_us.insert(member.clone(), now_us);
         for key in self.held.remove(member).unwrap_or_default() {
             if let Some(record) = self.records.get_mut(&key)
                 && record
@@ -86,9 +89,9 @@ impl Deliveries {
     }
 
     /// A connection is gone, at the broker.
-    pub fn closed(&mut self, conn: u64) {
+    pub fn closed(&mut self, now_us: u64, conn: u64) {
         for member in self.members.remove(&conn).unwrap_or_default() {
-            self.member_gone(&member);
+            self.member_gone(now_us, &member);
         }
     }
 
@@ -102,7 +105,7 @@ impl Deliveries {
         if let Some((member, closes)) = wire::share_member(request) {
             self.members.entry(conn).or_default().insert(member.clone());
             if closes {
-                self.member_gone(&member);
+                self.member_gone(now_us, &member);
             }
         }
         for (group, member, id, partition, offset, kind) in wire::acks(request) {
@@ -284,8 +287,9 @@ impl Deliveries {
         }
         record.last = (count, era);
         record.most = record.most.max(count);
-        // It may have been taken between the delivery and its answer.
-        let untaken = record.asked_us.is_none_or(|asked| asked < arrived_us);
+        // It may have been taken, or let go, between the delivery and its answer.
+        let gone = self.gone_us.get(member).copied();
+        let untaken = record.asked_us.max(gone) < Some(arrived_us);
         record.holder = (alive && untaken).then(|| Holder {
             member: member.1.clone(),
             surely_until_us: arrived_us + lock_us,

@@ -166,8 +166,8 @@ impl Ledger {
     }
 
     /// A connection is gone, at the broker.
-    pub fn closed(&mut self, conn: u64) {
-        self.deliveries.closed(conn);
+    pub fn closed(&mut self, now_us: u64, conn: u64) {
+        self.deliveries.closed(now_us, conn);
         self.sessions.closed(conn);
     }
 
@@ -183,7 +183,7 @@ impl Ledger {
             }
             Request::ShareGroupHeartbeat(request) if request.member_epoch < 0 => {
                 let member = (request.group_id.to_string(), request.member_id.to_string());
-                self.deliveries.member_gone(&member);
+                self.deliveries.member_gone(now_us, &member);
                 self.sessions.left(&member);
             }
             Request::AddShareAcksToTxn(request) => {

@@ -352,7 +352,7 @@ impl<'p> World<'p> {
             Event::Arrive(conn, correlation, bytes) => self.arrive(conn, correlation, bytes),
             Event::Break(conn) => {
                 let now = self.now();
-                self.ledger.borrow_mut().closed(conn.0);
+                self.ledger.borrow_mut().closed(self.mono_us, conn.0);
                 self.forget_conn(conn);
                 self.cluster.close(now, conn);
                 self.collect();

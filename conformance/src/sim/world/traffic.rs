@@ -67,7 +67,7 @@ impl World<'_> {
             match output {
                 Output::Closed(conn) => {
                     self.forget_conn(conn);
-                    self.ledger.borrow_mut().closed(conn.0);
+                    self.ledger.borrow_mut().closed(self.mono_us, conn.0);
                     let waits = |client: &Client| client.conn == Some(conn);
                     if let Some(client) = self.clients.iter().position(waits) {
                         self.clients[client].conn = None;

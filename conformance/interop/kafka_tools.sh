@@ -140,7 +140,15 @@ transact() { # TRANSACTIONAL_ID RECORDS MILLISECONDS
 
 # The producer ends in its transaction, without a word to the broker.
 leave_open() { # TRANSACTIONAL_ID
-    TOOL_TIMEOUT=15 transact "$1" 100000 600000 >/dev/null
+    tool kafka-producer-perf-test --topic txns --num-records 100000 --record-size 10 --throughput 50 \
+        --transactional-id "$1" --transaction-duration-ms 600000 >/dev/null 2>&1 &
+    local producer=$!
+    for _ in {1..20}; do
+        [ "$(list_transaction "$1")" != "$1 Ongoing" ] || break
+    done
+    # The child is `timeout`, which hands it on.
+    kill $(<"/proc/$producer/task/$producer/children")
+    wait "$producer" || true
 }
 
 transactions() { # ARGS...
@@ -157,17 +165,44 @@ list_transaction() { # TRANSACTIONAL_ID
     transactions list --transactional-id-pattern "$1" | awk 'NR == 2 { print $1, $4 }'
 }
 
+# A coordinator epoch, and whether the producer has a transaction open, for each that wrote to `txns`.
+describe_producers() {
+    transactions describe-producers --topic txns --partition 0 | awk 'NR == 1
+        NR > 1 { print $3, ($6 == "None" ? $6 : "open") | "sort" }'
+}
+
+# What it says at the end, where it cannot.
+abort_at() { # OFFSET
+    { transactions abort --topic txns --partition 0 --start-offset "$1" 2>&1 || true; } |
+        tail -n 1 | sed -E 's/.*unexpected error: ([^.]*).*/\1/'
+}
+
+abort_open() {
+    abort_at "$(transactions describe-producers --topic txns --partition 0 | awk '$6 ~ /^[0-9]+$/ { print $6 }')"
+}
+
+HANGING='Topic Partition ProducerId ProducerEpoch CoordinatorEpoch StartOffset LastTimestamp Duration(min)'
+
 check_transactions() {
     check topics/create-txns "Created topic txns." \
         tool kafka-topics --create --topic txns --partitions 1 --replication-factor 1
     check transactions/perf-producer 1 transact tool-done 20 100
     check transactions/list "tool-done CompleteCommit" list_transaction tool-done
     check transactions/describe "tool-done CompleteCommit 60000" describe_transaction tool-done
-    check transactions/hanging-none \
-        "Topic Partition ProducerId ProducerEpoch CoordinatorEpoch StartOffset LastTimestamp Duration(min)" \
-        transactions find-hanging --broker-id "$NODE"
+    check transactions/hanging-none "$HANGING" transactions find-hanging --broker-id "$NODE"
     check transactions/left-open "" leave_open tool-open
     check transactions/describe-open "tool-open Ongoing 60000 txns-0" describe_transaction tool-open
+    check transactions/describe-producers \
+        "$(printf 'ProducerId ProducerEpoch LatestCoordinatorEpoch %s\n%s\n%s' \
+            'LastSequence LastTimestamp CurrentTransactionStartOffset' '-1 open' '0 None')" describe_producers
+    check transactions/hanging-not-yet "$HANGING" \
+        transactions find-hanging --topic txns --partition 0 --max-transaction-timeout 0
+    check transactions/abort-nothing \
+        "Could not find any open transactions starting at offset 999999 on partition txns-0" abort_at 999999
+    # Apache Kafka ends that partition alone, beside the coordinator.
+    [ -z "$BROKER_PID" ] || check transactions/abort-beside-the-coordinator \
+        "The producer attempted a transactional operation in an invalid state" abort_open
+    check transactions/still-open "tool-open Ongoing 60000 txns-0" describe_transaction tool-open
     check transactions/force-terminate "" \
         tool kafka-transactions forceTerminateTransaction --transactionalId tool-open
     check transactions/list-terminated "tool-open Empty" list_transaction tool-open

@@ -163,6 +163,12 @@ impl ShareCoordinator {
             };
             return end(&stage, ending, out);
         }
+        // Its leader could only say that there is nothing to load, again and again.
+        if self.state(&stage.command.key).is_none() {
+            let message = "the group does not share this partition, so nobody has its records";
+            let ending = Ending::partition(ErrorCode::INVALID_RECORD_STATE, message);
+            return end(&stage, ending, out);
+        }
         // What is staged belongs to the transaction, whichever epoch its client has by now.
         stage.command.owner = owner.unwrap_or(stage.command.owner);
         stage.step = Step::Hold;

@@ -78,7 +78,7 @@ check_copies() {
 rows() { # CLIENT [fences]
     grep -v '^#' "$INTEROP/bridge/refusals.tsv" |
         awk -F '\t' -v OFS='\t' -v client="$1" -v only="${2:-}" \
-            -v holder="${MEMBERS[0]}" -v other="${MEMBERS[1]}" -v epoch="${MEMBERS[2]}" '
+            -v holder="${MEMBERS[0]:-}" -v other="${MEMBERS[1]:-}" -v epoch="${MEMBERS[2]:-}" '
             index("," $2 ",", "," client ",") && (only == "" || $11 != "-") {
                 sub(/^HOLDER$/, holder, $9); sub(/^OTHER$/, other, $9)
                 sub(/^OTHER-EPOCH$/, epoch, $10)
@@ -124,18 +124,23 @@ refusals() { # CLIENT
     esac
 }
 
+scene() { # LINE
+    cat "$WORK/scene.log" >&2
+    echo "$1"
+}
+
 # A broker with the scene, for one client.
 check_refusals() { # CLIENT
     local client=$1 line=
     rm -rf "$WORK/data" "$WORK/ready"
     # shellcheck disable=SC2086 # several words
     start_broker "$PROGRAM" $SHORT $LONG_LOCKS --admin 127.0.0.1:0
-    coproc SCENE { exec "$VENV/bin/python" "$INTEROP/bridge/scene.py" "$BROKER"; }
+    coproc SCENE { exec "$VENV/bin/python" "$INTEROP/bridge/scene.py" "$BROKER" 2>"$WORK/scene.log"; }
     local scene=$SCENE_PID
     read -r -t 60 -u "${SCENE[0]}" line || true
     members || line=
     rows "$client" >"$WORK/table"
-    check "bridge/scene-$client" ready echo "$line"
+    check "bridge/scene-$client" ready scene "$line"
     check "bridge/refusals-$client" "$(outcomes "$WORK/table")" refusals "$client"
     check "bridge/counted-$client" "$(counts "$WORK/table")" counted
     kill "$scene"
@@ -193,7 +198,7 @@ check_kafka() {
     check bridge/java-on-kafka "exit 3" refuses_kafka
     local topic client
     for topic in orders enriched; do
-        tool kafka-topics --create --topic "$topic" --partitions 1 --replication-factor 1 >&2
+        tool kafka-topics --create --topic "$topic" --partitions 1 --replication-factor 1 >/dev/null
     done
     for client in python java go old; do
         rows "$client" fences >"$WORK/table"

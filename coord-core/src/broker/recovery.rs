@@ -33,10 +33,10 @@ pub(super) struct Recovery {
     waiting: BTreeSet<LogId>,
 }
 
-/// One thing that replay finds in a log.
+/// One thing that replay finds in a log, records with their offsets.
 enum Replayed {
     Marker(EndMarker),
-    Record(StateRecord, Option<ProducerEpoch>),
+    Record(StateRecord, Option<ProducerEpoch>, i64),
 }
 
 impl Broker {
@@ -281,7 +281,7 @@ fn restore_metadata(records: &[StateRecord], tail: Vec<Replayed>) -> Result<Meta
         metadata.apply(record).map_err(|error| error.to_string())?;
     }
     for replayed in tail {
-        if let Replayed::Record(record, _) = replayed {
+        if let Replayed::Record(record, ..) = replayed {
             metadata.apply(&record).map_err(|error| error.to_string())?;
         }
     }
@@ -297,7 +297,7 @@ fn restore_tc(
         tc.apply(record).map_err(|error| error.to_string())?;
     }
     for replayed in tail {
-        if let Replayed::Record(record, _) = replayed {
+        if let Replayed::Record(record, ..) = replayed {
             tc.apply(&record).map_err(|error| error.to_string())?;
         }
     }
@@ -317,9 +317,10 @@ fn restore_sgc(
             Replayed::Marker(marker) => {
                 sgc.replay_end_transaction_marker(marker);
             }
-            Replayed::Record(record, producer) => {
+            Replayed::Record(record, producer, offset) => {
                 sgc.apply(&record, producer)
                     .map_err(|error| error.to_string())?;
+                sgc.appended_at(offset, &[record]);
             }
         }
     }
@@ -339,7 +340,7 @@ fn restore_gc(
             Replayed::Marker(marker) => {
                 gc.replay_end_transaction_marker(marker.producer.id, marker.commit);
             }
-            Replayed::Record(record, producer) => {
+            Replayed::Record(record, producer, _) => {
                 gc.apply(&record, producer)
                     .map_err(|error| error.to_string())?;
             }
@@ -354,7 +355,7 @@ fn restore_share_groups(
 ) -> Result<StoredGroups, String> {
     let mut stored = StoredGroups::default();
     let tail = tail.iter().filter_map(|replayed| match replayed {
-        Replayed::Record(record, _) => Some(record),
+        Replayed::Record(record, ..) => Some(record),
         Replayed::Marker(_) => None,
     });
     for record in records.iter().chain(tail) {
@@ -391,6 +392,7 @@ fn replay<'a>(batches: impl Iterator<Item = &'a StoredBatch>) -> Result<Vec<Repl
                     value: record.value,
                 },
                 producer,
+                record.offset,
             ));
         }
     }

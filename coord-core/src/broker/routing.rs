@@ -259,6 +259,7 @@ impl Broker {
             });
         }
         if topic == SHARE_STATE_TOPIC {
+            self.plan_share_upkeep();
             let producer = ProducerEpoch {
                 id: marker.producer_id,
                 epoch: marker.producer_epoch,
@@ -421,6 +422,10 @@ impl Broker {
                     let now = self.now;
                     if let Some(data) = self.logs.get_mut(&log) {
                         let part = data.append_records(now, &records, producer);
+                        let sgc = self.sgcs.get_mut(&log.partition);
+                        if let Some(sgc) = sgc.filter(|sgc| sgc.log() == log) {
+                            sgc.appended_at(part.base, &records);
+                        }
                         gate = later(gate, Some(self.append_part(part)));
                     }
                 }

@@ -255,7 +255,7 @@ impl Broker {
             return None;
         };
         let (at, state) = log.checkpoint();
-        let keep = self.oldest_needed(log_id).unwrap_or(at).min(at);
+        let keep = self.oldest_needed(log_id, at);
         let state = recovery::join_checkpoint(&state, &self.coordinator_snapshot(log_id));
         self.since_checkpoint.remove(&log_id);
         Some(self.journal.issue_after(
@@ -275,16 +275,25 @@ impl Broker {
         if !self.is_coordinator_log(log_id) || self.frozen.contains(&log_id) {
             return;
         }
-        if let Some(log) = self.logs.get_mut(&log_id) {
+        let log = self.logs.get_mut(&log_id);
+        if let Some(log) = log.filter(|log| log.start_offset() < keep) {
             log.trim(keep);
+            self.issue_trim(None, log_id, keep, None);
         }
-        self.issue_trim(None, log_id, keep, None);
     }
 
-    /// First offset of the oldest open transaction: its records stay until it has ended.
-    fn oldest_needed(&self, log: LogId) -> Option<i64> {
-        let log = self.logs.get(&log)?;
-        (log.last_stable_offset() < log.high_watermark()).then(|| log.last_stable_offset())
+    /// What lies below in a coordinator's log may go once a checkpoint contains all up to `at`:
+    /// records of an open transaction stay until it has ended, and of share states the log itself
+    /// always has the last snapshot and what came after it.
+    fn oldest_needed(&self, log_id: LogId, at: i64) -> i64 {
+        let snapshot = self.sgc_of(log_id).and_then(|sgc| sgc.oldest_snapshot());
+        let needed = snapshot.unwrap_or(at).min(at);
+        match self.logs.get(&log_id) {
+            Some(log) if log.last_stable_offset() < log.high_watermark() => {
+                needed.min(log.last_stable_offset())
+            }
+            _ => needed,
+        }
     }
 
     fn coordinator_snapshot(&self, log: LogId) -> Bytes {

@@ -168,6 +168,23 @@ impl TestBroker {
         self.reply().expect("an answer")
     }
 
+    /// What the store has of a partition: its start and its batches, and what a start of the broker
+    /// would read of it.
+    pub(in crate::broker) fn stored(
+        &mut self,
+        topic: &str,
+        partition: i32,
+    ) -> (i64, Vec<StoredBatch>, LoadedLog) {
+        let log = self
+            .broker
+            .metadata
+            .log(topic, partition)
+            .expect("it is there");
+        let loaded = self.load(log, LoadDetail::Full);
+        let stored = self.log(log);
+        (stored.start, stored.batches.clone(), loaded)
+    }
+
     /// Lets the store do what it was asked for.
     pub(in crate::broker) fn resume_storage(&mut self) {
         self.storage_stands_still = false;

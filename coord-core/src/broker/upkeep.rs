@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::Broker;
 use super::timing::TimerKey;
-use crate::metadata::CLUSTER_LOG;
+use crate::metadata::{CLUSTER_LOG, SHARE_STATE_TOPIC};
 
 /// Snapshots that one step writes for each share coordinator.
 const SNAPSHOTS_A_STEP: usize = 500;
@@ -61,7 +61,8 @@ impl Broker {
         }
     }
 
-    /// Share partitions with updates but without a new snapshot for long get one.
+    /// Share partitions with updates but without a new snapshot for long get one, and those whose
+    /// last snapshot keeps the log long.
     pub(super) fn snapshot_cold_shares(&mut self) {
         let interval = self
             .config
@@ -69,8 +70,9 @@ impl Broker {
         let partitions: Vec<i32> = self.sgcs.keys().copied().collect();
         let mut more = false;
         for partition in partitions {
+            let horizon = self.snapshot_horizon(partition);
             self.with_sgc(partition, None, |sgc, now, out| {
-                more |= sgc.snapshot_cold(now, interval, SNAPSHOTS_A_STEP, out);
+                more |= sgc.snapshot_cold(now, interval, horizon, SNAPSHOTS_A_STEP, out);
             });
         }
         if more {
@@ -78,8 +80,23 @@ impl Broker {
         }
     }
 
+    /// Below it in the log of a share coordinator no snapshot stays the last one of its share
+    /// partition. It is so far back that for each snapshot written anew the log has taken at least
+    /// one other record.
+    fn snapshot_horizon(&self, partition: i32) -> i64 {
+        let log = self.metadata.log(SHARE_STATE_TOPIC, partition);
+        let end = log.and_then(|log| Some(self.logs.get(&log)?.end_offset()));
+        let alive = self.sgcs.get(&partition).map_or(0, |it| it.states().len());
+        let alive = u64::try_from(alive).unwrap_or(u64::MAX);
+        let kept = alive
+            .saturating_mul(2)
+            .saturating_add(self.limits.checkpoint_appends);
+        end.unwrap_or(0).saturating_sub_unsigned(kept)
+    }
+
     /// Writes checkpoints of the share coordinators, behind which their logs are trimmed: never past
-    /// the first staged batch of an open transaction.
+    /// the first staged batch of an open transaction, and never past a snapshot that is the last one
+    /// of a share partition. So the log alone tells every state, to Kafka's tools too.
     pub(super) fn prune_share_states(&mut self) {
         let logs: Vec<LogId> = self
             .since_checkpoint

@@ -72,6 +72,11 @@ impl ShareCoordinator {
         }
     }
 
+    /// Its partition of `__share_group_state`.
+    pub fn log(&self) -> LogId {
+        self.log
+    }
+
     /// The state of a share partition, if it was ever initialised.
     pub fn state(&self, key: &ShareKey) -> Option<&ShareState> {
         self.states.get(key)
@@ -138,6 +143,7 @@ impl ShareCoordinator {
                     .or_insert_with(|| update.alone());
                 match producer {
                     Some(producer) => {
+                        state.updates += 1;
                         state.stage(update.staged_by(producer));
                         self.by_producer.entry(producer.id).or_default().insert(key);
                     }
@@ -176,22 +182,47 @@ impl ShareCoordinator {
     pub fn snapshot(&self, now: Now) -> Vec<StateRecord> {
         self.states
             .iter()
-            .map(|(key, state)| records::snapshot(key, state, now.wall))
+            .map(|(key, state)| records::checkpointed(key, state, now.wall))
             .collect()
     }
 
+    /// Takes note of what this coordinator has appended, from offset `base` of its log on.
+    pub fn appended_at(&mut self, base: i64, records: &[StateRecord]) {
+        for (offset, record) in (base..).zip(records) {
+            if let Some(key) = records::snapshot_key_of(record)
+                && let Some(state) = self.states.get_mut(&key)
+            {
+                state.snapshot_offset = offset;
+            }
+        }
+    }
+
+    /// Where the log has the oldest of the last snapshots. What lies below says nothing that is
+    /// alive, and is what Kafka prunes; -1 where one is not known to be in the log.
+    pub fn oldest_snapshot(&self) -> Option<i64> {
+        self.states
+            .values()
+            .map(|state| state.snapshot_offset)
+            .min()
+    }
+
     /// Writes a snapshot of each share partition that has updates and whose last snapshot is
-    /// `interval_ms` old (`share.coordinator.cold.partition.snapshot.interval.ms`), of at most
-    /// `most` at a time; whether one is left.
+    /// `interval_ms` old (`share.coordinator.cold.partition.snapshot.interval.ms`), or whose last
+    /// snapshot lies below `horizon` in the log and so keeps it long; of at most `most` at a time.
+    /// Returns whether one is left.
     pub fn snapshot_cold(
         &mut self,
         now: Now,
         interval_ms: i64,
+        horizon: i64,
         most: usize,
         out: &mut Outbox<ShareReply>,
     ) -> bool {
         let limit = now.wall.as_millis().saturating_sub(interval_ms);
-        let cold = |state: &ShareState| state.updates > 0 && state.snapshot_timestamp <= limit;
+        let cold = |state: &ShareState| {
+            let quiet = state.updates > 0 && state.snapshot_timestamp <= limit;
+            quiet || state.snapshot_offset < horizon
+        };
         let mut all = self.states.iter().filter(|(_, state)| cold(state));
         let records: Vec<StateRecord> = all
             .by_ref()
@@ -308,7 +339,7 @@ impl ShareCoordinator {
 }
 
 /// The snapshot that follows the last one.
-fn next_snapshot(key: &ShareKey, state: &ShareState, now: Now) -> StateRecord {
+pub(super) fn next_snapshot(key: &ShareKey, state: &ShareState, now: Now) -> StateRecord {
     let mut next = state.clone();
     next.snapshot_epoch = next.snapshot_epoch.wrapping_add(1);
     records::snapshot(key, &next, now.wall)

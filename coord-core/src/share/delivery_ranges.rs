@@ -255,6 +255,31 @@ mod tests {
         }
     }
 
+    /// KAFKA-20691: with work for each range that grows with the ranges this would take hours.
+    #[test]
+    fn many_ranges_are_merged_without_looking_at_all() {
+        const RUNS: i64 = 200_000;
+        let (acknowledged, archived) = (
+            Delivery { count: 1, state: 2 },
+            Delivery { count: 1, state: 4 },
+        );
+        let mut ranges = DeliveryRanges::default();
+        for run in 0..RUNS {
+            // From the middle outwards, so that neither end is a special place.
+            let run = RUNS / 2 + if run % 2 == 0 { run / 2 } else { -1 - run / 2 };
+            ranges.merge(2 * run, 2 * run, acknowledged);
+        }
+        assert_eq!(ranges.iter().count() as i64, RUNS);
+        for run in 0..RUNS {
+            let at = 2 * (run * 7919 % RUNS) + 1;
+            ranges.merge(at, at, acknowledged);
+        }
+        let all = [(0, 2 * RUNS - 1, acknowledged)];
+        assert_eq!(ranges.iter().collect::<Vec<_>>(), all);
+        ranges.merge(0, 2 * RUNS - 1, archived);
+        assert_eq!(ranges.take_terminal_prefix(0), 2 * RUNS);
+    }
+
     #[test]
     fn the_terminal_prefix_stops_at_a_gap_and_at_an_available_range() {
         let acknowledged = Delivery { count: 1, state: 2 };

@@ -22,6 +22,9 @@ use super::delivery_ranges::{Delivery, DeliveryRanges};
 use super::state::{ShareKey, ShareState};
 use crate::outbox::{ProducerEpoch, StateRecord};
 
+/// What the key of a snapshot begins with: its record type.
+const SNAPSHOT: [u8; 2] = [0, 0];
+
 /// A record that cannot be taken into the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CorruptShareRecord {
@@ -215,10 +218,26 @@ fn state_of(value: &ShareSnapshotValue) -> ShareState {
         pending: staged,
         snapshot_timestamp: value.write_timestamp,
         updates: 0,
+        snapshot_offset: value.log_offset,
     }
 }
 
+/// A snapshot for the log.
 pub(super) fn snapshot(key: &ShareKey, state: &ShareState, now: WallTime) -> StateRecord {
+    snapshot_that_follows(key, state, now, -1)
+}
+
+/// A snapshot for a checkpoint: it knows where the last one is in the log.
+pub(super) fn checkpointed(key: &ShareKey, state: &ShareState, now: WallTime) -> StateRecord {
+    snapshot_that_follows(key, state, now, state.snapshot_offset)
+}
+
+fn snapshot_that_follows(
+    key: &ShareKey,
+    state: &ShareState,
+    now: WallTime,
+    log_offset: i64,
+) -> StateRecord {
     let delivered = state
         .deliveries
         .iter()
@@ -250,6 +269,7 @@ pub(super) fn snapshot(key: &ShareKey, state: &ShareState, now: WallTime) -> Sta
         create_timestamp: state.create_timestamp,
         write_timestamp: now.as_millis(),
         state_batches: delivered.chain(pending).collect(),
+        log_offset,
         ..Default::default()
     };
     StateRecord {
@@ -282,6 +302,17 @@ pub(super) fn update(key: &ShareKey, update: ShareUpdate) -> StateRecord {
     StateRecord {
         key: bytes_of(encode_key(&key)),
         value: Some(bytes_of(encode_value(&value, 0))),
+    }
+}
+
+/// The share partition of a snapshot or tombstone.
+pub(super) fn snapshot_key_of(record: &StateRecord) -> Option<ShareKey> {
+    if !record.key.starts_with(&SNAPSHOT) {
+        return None;
+    }
+    match ShareGroupStateRecord::decode(&record.key, None) {
+        Ok(ShareGroupStateRecord::ShareSnapshot(key, _)) => Some(from_snapshot_key(key)),
+        _ => None,
     }
 }
 

@@ -42,8 +42,10 @@ pub struct ShareState {
     pub pending: Vec<PendingAck>,
     /// When the last snapshot was written, in milliseconds since the Unix epoch.
     pub snapshot_timestamp: i64,
-    /// Updates since the last snapshot.
+    /// Updates since the last snapshot; what a transaction stages counts, and so does its end.
     pub updates: usize,
+    /// Where the last snapshot is in the log; -1 where that is not known.
+    pub snapshot_offset: i64,
 }
 
 impl ShareState {
@@ -59,6 +61,7 @@ impl ShareState {
             pending: Vec::new(),
             snapshot_timestamp: create_timestamp,
             updates: 0,
+            snapshot_offset: -1,
         }
     }
 
@@ -153,6 +156,7 @@ impl ShareState {
                 .extract_if(.., |range| ends(range.owner))
                 .collect(),
         };
+        self.updates += usize::from(!ended.is_empty());
         for range in &ended {
             let state = if commit { committed_state(range) } else { 0 };
             let delivery = Delivery {

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use ackord_machine::{Now, PendingAck, ResolveShareAcks};
 
-use super::coordinator::{ShareCoordinator, ShareReply};
+use super::coordinator::{ShareCoordinator, ShareReply, next_snapshot};
 use super::requests::Asked;
-use super::state::ShareKey;
+use super::state::{ShareKey, ShareState};
 use crate::outbox::{Outbox, ProducerEpoch};
 
 /// A transaction marker that the log of the share coordinator has taken.
@@ -64,6 +64,7 @@ impl ShareCoordinator {
             ends.entry(key.clone()).or_default();
         }
         for (key, ended) in ends {
+            self.snapshot_full(now, &key, out);
             let resolve = ResolveShareAcks {
                 group: key.group.clone(),
                 ended,
@@ -72,6 +73,17 @@ impl ShareCoordinator {
                 in_order: false,
             };
             self.ask(now, Asked::Resolve { key, resolve }, out);
+        }
+    }
+
+    /// What is only ever staged has its snapshots here, where nothing but its own transaction waits
+    /// for the append.
+    fn snapshot_full(&mut self, now: Now, key: &ShareKey, out: &mut Outbox<ShareReply>) {
+        let most = self.config.updates_per_snapshot.max(1);
+        let full = |state: &&ShareState| state.updates >= most;
+        if let Some(state) = self.states.get(key).filter(full) {
+            let record = next_snapshot(key, state, now);
+            self.append(alloc::vec![record], None, out);
         }
     }
 }

@@ -55,6 +55,9 @@ pub struct ShareSnapshotValue {
     pub write_timestamp: i64,
     /// States of ranges of offsets.
     pub state_batches: Vec<StateBatch>,
+    /// In checkpoints alone: the offset of the key's last snapshot in the log, -1 where unknown.
+    #[wire(default = -1, tag = 1)]
+    pub log_offset: i64,
     /// Tagged fields that Kafka does not define.
     pub unknown_tags: UnknownTags,
 }

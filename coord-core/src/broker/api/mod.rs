@@ -58,6 +58,8 @@ mod tests_groups;
 mod tests_produce;
 #[cfg(test)]
 mod tests_rollover;
+#[cfg(test)]
+mod tests_share_state_log;
 mod topic_creation;
 pub(super) mod txn_offset_acks;
 pub(super) mod txn_offset_commit;

@@ -137,17 +137,17 @@ fn a_quiet_share_partition_gets_a_snapshot_once() {
         deliver(&mut sgc, at(5), &key(partition), (0, 0), (0, 0, 0, 1));
     }
     let mut out = Outbox::new();
-    assert!(!sgc.snapshot_cold(at(999), 1000, 10, &mut out));
+    assert!(!sgc.snapshot_cold(at(999), 1000, -1, 10, &mut out));
     assert_eq!(appended(&mut out), []);
     // One at a time, and the third has nothing new.
-    assert!(sgc.snapshot_cold(at(1000), 1000, 1, &mut out));
-    assert!(!sgc.snapshot_cold(at(1000), 1000, 1, &mut out));
+    assert!(sgc.snapshot_cold(at(1000), 1000, -1, 1, &mut out));
+    assert!(!sgc.snapshot_cold(at(1000), 1000, -1, 1, &mut out));
     let written = appended(&mut out);
     assert_eq!(
         written.iter().map(is_snapshot).collect::<Vec<_>>(),
         [true; 2]
     );
-    assert!(!sgc.snapshot_cold(at(9000), 1000, 1, &mut out));
+    assert!(!sgc.snapshot_cold(at(9000), 1000, -1, 1, &mut out));
     assert_eq!(appended(&mut out), []);
 }
 
@@ -182,7 +182,7 @@ fn replay_gives_what_was_live_after_every_record() {
                 0 => begin(&mut live, now, &key, chance.below(3) as i32),
                 1 => {
                     let mut out = Outbox::new();
-                    live.snapshot_cold(now, 100, 2, &mut out);
+                    live.snapshot_cold(now, 100, -1, 2, &mut out);
                     appended(&mut out)
                 }
                 2 => {

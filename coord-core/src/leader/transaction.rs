@@ -201,11 +201,12 @@ impl Leader {
     }
 }
 
-/// Records that an abort sends to the dead letter queue; to the share coordinator they are available.
+/// Records that an abort sends to the dead letter queue, or that lie below the start of the log; to
+/// the share coordinator they are available.
 fn given_up(mut change: Change, resolve: &ResolveShareAcks) -> Option<Change> {
     change
         .batches
-        .retain(|batch| batch.state == RecordState::Archiving);
+        .retain(|batch| matches!(batch.state, RecordState::Archived | RecordState::Archiving));
     (!resolve.commit && !change.batches.is_empty()).then_some(change)
 }
 

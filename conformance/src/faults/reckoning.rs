@@ -50,7 +50,10 @@ impl Account {
             let (group, partition, offset) = record;
             let queue = self.queued.get(group).and_then(Option::as_ref);
             let open = queue.is_some_and(|topic| !self.excluded.contains(topic));
+            // What came back after it was deleted is archived without one.
+            let deleted = self.excluded.contains(&partition.topic);
             if self.settled.contains(record)
+                || deleted
                 || !open
                 || !session.share_view(group, partition)?.is_done(*offset)
             {

@@ -85,6 +85,7 @@ impl SharePartition {
         let hole = Span::new(hole_from, batch.base.saturating_sub(1));
         let mut touched = Touched::default();
         self.archive_hole(hole, &mut touched);
+        self.unstored_holes |= !touched.is_empty();
         self.window.advance();
         let mut from = self.window.start().max(self.log_start);
         if ackord_machine::planted!("row-04-fetch-begins-below-the-start-offset") {

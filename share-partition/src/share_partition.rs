@@ -20,6 +20,11 @@ pub struct SharePartition {
     pub(crate) log_start: i64,
     /// Behind the last log batch that a fetch took records of, whole or in part.
     pub(crate) fetched_end: i64,
+    /// A fetch has found holes in the log that no change has told of.
+    pub(crate) unstored_holes: bool,
+    /// The end of a transaction has moved the start offset, of which a share coordinator knows only
+    /// as far as it knows the records.
+    pub(crate) unstored_start: bool,
     /// The start offset of the last change.
     reported_start: i64,
     pub(crate) counts: Counts,
@@ -40,6 +45,8 @@ impl SharePartition {
             window: Window::new(start_offset),
             log_start: start_offset,
             fetched_end: start_offset,
+            unstored_holes: false,
+            unstored_start: false,
             reported_start: start_offset,
             counts: Counts::new(),
         }
@@ -91,6 +98,23 @@ impl SharePartition {
         }
         loaded.window.advance();
         loaded
+    }
+
+    /// What a fetch has found out and no change has told of: where the log has no record, and a start
+    /// offset behind it. It is found again, so it is to be stored only before the share partition is
+    /// given up, for others to see the same as before.
+    pub fn unstored(&mut self) -> Change {
+        let mut touched = Touched::default();
+        if core::mem::take(&mut self.unstored_holes) {
+            let holes = self.window.iter().filter(|(_, record)| {
+                record.state == RecordState::Archived && record.delivery_count == 0
+            });
+            touched.spans = holes.map(|(span, _)| span).collect();
+        }
+        let unstored = core::mem::take(&mut self.unstored_start);
+        let mut change = self.change(touched);
+        change.start_moved |= unstored;
+        change
     }
 
     /// The configuration in force.
@@ -226,6 +250,7 @@ impl SharePartition {
         let start_offset = self.window.start();
         let start_moved = start_offset != self.reported_start;
         self.reported_start = start_offset;
+        self.unstored_start &= batches.is_empty() && !start_moved;
         Change {
             batches,
             start_offset,
@@ -262,6 +287,10 @@ impl SharePartition {
 }
 
 impl Touched {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
     /// `span` is in `state` now.
     pub(crate) fn note(&mut self, span: Span, state: RecordState) {
         self.available |= state == RecordState::Available;

@@ -98,7 +98,10 @@ impl SharePartition {
                 Some(limit.end_of(outcome, span, record, staged))
             });
         }
-        self.change(touched)
+        let before = self.unstored_start;
+        let change = self.change(touched);
+        self.unstored_start = before || change.start_moved;
+        change
     }
 
     /// What transactions hold of `first` to `last`, ascending.

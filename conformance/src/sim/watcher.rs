@@ -356,10 +356,23 @@ fn is_terminal(state: &ackord_coord_core::share::ShareState, offset: i64) -> boo
         .any(|(first, last, delivery)| first <= offset && offset <= last && delivery.is_terminal())
 }
 
-/// A share partition as the end of a run sees it: where it starts, and what is in flight.
+/// A share partition as the end of a run sees it: where it starts, and what is in flight. One that
+/// nobody uses is at its share coordinator alone.
 pub fn start_and_flight(broker: &Broker, group: &str, log: LogId) -> Option<(i64, i64)> {
-    let partition = broker.leader(log)?.share_partition(&Str::from(group))?;
-    Some((partition.start_offset(), partition.in_flight()))
+    let leader = broker.leader(log);
+    if let Some(partition) = leader.and_then(|leader| leader.share_partition(group)) {
+        return Some((partition.start_offset(), partition.in_flight()));
+    }
+    let key = ShareKey {
+        group: Str::from(group),
+        topic: log.topic,
+        partition: log.partition,
+    };
+    let mut coordinators = broker.share_coordinators();
+    let state = coordinators.find_map(|coordinator| coordinator.state(&key))?;
+    let pending = state.pending.iter();
+    let held = pending.map(|ack| ack.last_offset - ack.first_offset + 1);
+    Some((state.start_offset, held.sum()))
 }
 
 /// Remembers records that may be given up from now on.

@@ -130,7 +130,12 @@ impl Broker {
             Body::WriteShareGroupStateReply(response) => {
                 let (response, correlation) = (response.clone(), envelope.correlation);
                 let mut dropped = None;
-                self.with_leader(log, &Str::default(), gate, |leader, _, out| {
+                let leader = self.leaders.get(&log);
+                let group = leader.and_then(|leader| leader.writing_group(correlation));
+                let Some(group) = group.cloned() else {
+                    return;
+                };
+                self.with_leader(log, &group, gate, |leader, _, out| {
                     dropped = leader.written(correlation, &response, out);
                 });
                 if let Some(group) = dropped {
@@ -359,7 +364,7 @@ impl Broker {
         let leader = self.leaders.entry(log).or_insert_with(|| Leader::new(log));
         let mut out = Outbox::new();
         run(leader, ctx, &mut out);
-        leader.drop_unused(group);
+        leader.drop_unused(ctx, group, &mut out);
         leader.arm(group);
         let waits = leader
             .share_partition(group)

@@ -185,14 +185,25 @@ impl Leader {
     }
 
     /// Drops the share partition of a group where nobody uses it and all of it is stored; the next
-    /// use loads it again. To be called after anything that used it.
-    pub fn drop_unused(&mut self, group: &str) {
-        let unused = self
-            .shares
-            .get(group)
-            .is_some_and(|share| !share.in_use && share.is_idle());
-        if unused && !self.writes.values().any(|write| *write.group == *group) {
-            self.shares.remove(group);
+    /// use loads it again. What is not stored is written first, so it is to be called after anything
+    /// that used the share partition, an answer to a write too.
+    pub fn drop_unused(
+        &mut self,
+        ctx: LeaderContext<'_>,
+        group: &Str,
+        out: &mut Outbox<LeaderReply>,
+    ) {
+        let share = self.shares.get_mut(group);
+        let Some(share) = share.filter(|share| !share.in_use && share.is_idle()) else {
+            return;
+        };
+        if self.writes.values().any(|write| write.group == *group) {
+            return;
+        }
+        let unstored = share.ready_mut().map(SharePartition::unstored);
+        match unstored.filter(|change| !change.is_empty()) {
+            Some(change) => drop(self.store(ctx, group, change, None, out)),
+            None => drop(self.shares.remove(group)),
         }
     }
 

@@ -200,6 +200,11 @@ impl Leader {
         }
     }
 
+    /// The group whose write is answered by `correlation`.
+    pub fn writing_group(&self, correlation: u64) -> Option<&Str> {
+        self.writes.get(&correlation).map(|write| &write.group)
+    }
+
     /// The share coordinator's answer to a write. A refused write drops the share partition, which
     /// is read again; returns its group then.
     pub fn written(
@@ -220,7 +225,6 @@ impl Leader {
             for (ticket, refusal) in write.tickets {
                 out.reply(ticket, acknowledged(refusal));
             }
-            self.drop_unused(&write.group);
             return None;
         }
         let message = result.and_then(|result| result.error_message.as_ref());

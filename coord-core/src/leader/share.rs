@@ -116,8 +116,8 @@ impl Share {
         self.newest = self.newest.max(number);
     }
 
-    /// Whether nothing would be lost without it: but for writes under way, what it holds is stored.
-    /// What waits for a dead letter queue is written by who has it loaded.
+    /// Whether nobody holds anything of it, and nothing waits for a dead letter queue: that is written
+    /// by who has it loaded.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty()
             && match &self.phase {

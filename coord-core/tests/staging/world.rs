@@ -489,10 +489,11 @@ impl World {
         if !self.leader.has("g") {
             return false;
         }
-        let leader = Rc::make_mut(&mut self.leader);
-        leader.abandon("g");
-        leader.drop_unused("g");
-        !leader.has("g")
+        self.with_leader(|leader, ctx, out| {
+            leader.abandon("g");
+            leader.drop_unused(ctx, &group(), out);
+        });
+        !self.leader.has("g")
     }
 
     fn stage(&mut self, producer: usize, epochs_ago: i16, index: usize, offset: i64) -> bool {

@@ -207,6 +207,26 @@ fn a_transaction_beside_plain_members() {
     assert_eq!(explore(title, world, &events), expected);
 }
 
+/// A share partition that leaves memory and comes back, with a hole in the log, which only fetches find,
+/// and a transaction around it.
+#[test]
+fn a_share_partition_that_leaves_memory() {
+    let mut events = plain_events(2);
+    transaction_events(2, 1, 1, &mut events);
+    events.retain(|event| match event {
+        Event::Acknowledge { kind, .. } | Event::Stage { kind, .. } => *kind == ACCEPT,
+        Event::Fetch { member, .. } | Event::Leave(member) => *member == 0,
+        // It would find the hole anew.
+        Event::Reload => false,
+        _ => true,
+    });
+    events.push(Event::Unused);
+    let world = SmallWorld::new(config(false), &[(0, 0), (2, 2)], 1);
+    let title = "2 members, 2 records and a hole, 1 producer";
+    let expected = explored(1047, 37_692, 6826);
+    assert_eq!(explore(title, world, &events), expected);
+}
+
 /// One transaction beside plain acknowledgements in a group that acknowledges in transactions only:
 /// the limit gives nothing up.
 #[test]

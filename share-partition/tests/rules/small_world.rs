@@ -62,6 +62,8 @@ pub(crate) enum Event {
     /// Time passes, and locks end.
     Tick,
     Unstage(TxnOwner),
+    /// Nobody uses the share partition: what is not stored is, and it is read again.
+    Unused,
     Written {
         first: i64,
         last: i64,
@@ -308,12 +310,25 @@ impl SmallWorld {
                 }
                 self.partition.unstage(self.now, owner, &held)
             }
+            Event::Unused => return self.drop_unused(),
             Event::Written { first, last } => {
                 let span = Span::new(first, last);
                 self.partition.dead_letters_written(&[span])
             }
         };
         self.store(&change);
+        false
+    }
+
+    /// `true`: somebody holds records of it.
+    fn drop_unused(&mut self) -> bool {
+        let partition = &mut self.partition;
+        if partition.in_flight() > 0 || partition.archiving_count() > 0 {
+            return true;
+        }
+        let change = partition.unstored();
+        self.store(&change);
+        self.reload();
         false
     }
 

@@ -68,6 +68,7 @@ impl SmallWorld {
             assert!(!new.iter().flatten().any(his), "{event:?}: V18");
         }
         self.check_stored(&new, event);
+        self.check_unstored(&new, event);
     }
 
     /// Leader and share coordinator agree on who holds a record, but for news that are under way.
@@ -133,6 +134,23 @@ impl SmallWorld {
                 }
                 None => {}
             }
+        }
+    }
+
+    /// With what no change has told of stored too, whoever loads it sees no less done than before.
+    fn check_unstored(&self, live: &[Option<Seen>], event: &Event) {
+        let mut copy = self.clone();
+        let change = copy.partition.unstored();
+        copy.store(&change);
+        let again = copy.partition.unstored();
+        assert!(again.is_empty(), "{event:?}: told twice");
+        copy.reload();
+        let start = self.partition.start_offset();
+        assert!(copy.partition.start_offset() >= start, "{event:?}: V3");
+        for (live, loaded) in live.iter().zip(copy.seen()) {
+            let done = |seen: &Seen| seen.state.is_terminal();
+            let lost = live.as_ref().is_some_and(done) && loaded.is_some_and(|own| !done(&own));
+            assert!(!lost, "{event:?}: V2");
         }
     }
 

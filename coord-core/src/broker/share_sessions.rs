@@ -16,15 +16,40 @@ use crate::group::ShareGroup;
 /// The last epoch of a session: acknowledge, release, close.
 pub(super) const FINAL_EPOCH: i32 = -1;
 
+/// Partitions of one session that did not exist when they were added: what a client makes up must not
+/// grow without end. Others are answered for once.
+const MAX_UNKNOWN: usize = 1000;
+
 type Key = (Str, Str);
+
+/// Whether a partition exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Existence {
+    Exists,
+    NoPartition,
+    NoTopic,
+}
+
+/// A partition of a session.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// When it was added.
+    existence: Existence,
+    /// The next answer lists it, be there records or not.
+    due: bool,
+}
 
 #[derive(Debug)]
 struct Session {
     id: u64,
     conn: ConnId,
     epoch: i32,
+    /// In the order in which they were added.
     logs: Vec<LogId>,
-    /// Partitions that it has or had, or that the member had before it. It may have something to
+    parts: BTreeMap<LogId, Part>,
+    /// Those of them that did not exist.
+    unknown: usize,
+    /// Partitions that it fetches or fetched, or that the member had before it. It may have something to
     /// acknowledge there.
     used: BTreeSet<LogId>,
     /// Where the next fetch begins, so that each partition gets its turn.
@@ -41,11 +66,29 @@ pub(super) struct Released {
     pub(super) used: BTreeSet<LogId>,
 }
 
-/// Each partition once, in the order in which they first came.
-fn once(mut logs: Vec<LogId>) -> Vec<LogId> {
-    let mut seen = BTreeSet::new();
-    logs.retain(|log| seen.insert(*log));
-    logs
+impl Session {
+    fn add(&mut self, added: &[(LogId, Existence)], due: bool) {
+        for (log, existence) in added {
+            let unknown = *existence != Existence::Exists;
+            if self.parts.contains_key(log) || (unknown && self.unknown >= MAX_UNKNOWN) {
+                continue;
+            }
+            self.unknown += usize::from(unknown);
+            self.logs.push(*log);
+            let existence = *existence;
+            self.parts.insert(*log, Part { existence, due });
+        }
+    }
+
+    fn forget(&mut self, forgotten: &[LogId]) {
+        for log in forgotten {
+            if let Some(part) = self.parts.remove(log) {
+                self.unknown -= usize::from(part.existence != Existence::Exists);
+            }
+        }
+        let parts = &self.parts;
+        self.logs.retain(|log| parts.contains_key(log));
+    }
 }
 
 /// All share sessions of a broker, by group and member.
@@ -117,7 +160,7 @@ impl ShareSessions {
         conn: ConnId,
         group: &Str,
         member: &Str,
-        logs: Vec<LogId>,
+        added: &[(LogId, Existence)],
         limit: usize,
     ) -> Result<(), ErrorCode> {
         let key = (group.clone(), member.clone());
@@ -130,15 +173,14 @@ impl ShareSessions {
             id: self.opened,
             conn,
             epoch: 1,
-            logs: once(logs),
+            logs: Vec::new(),
+            parts: BTreeMap::new(),
+            unknown: 0,
             used: before.map_or_else(BTreeSet::new, |old| core::mem::take(&mut old.used)),
             rotation: 0,
         };
-        for log in &session.logs {
-            if session.used.insert(*log) {
-                *self.users.entry((group.clone(), *log)).or_default() += 1;
-            }
-        }
+        // The first answer lists all of them.
+        session.add(added, false);
         self.by_conn.insert((conn, key.clone()));
         if let Some(old) = self.sessions.insert(key.clone(), session)
             && old.conn != conn
@@ -185,32 +227,61 @@ impl ShareSessions {
         Some(session.id)
     }
 
-    /// Adds and removes partitions.
+    /// Adds and removes partitions. An answer lists once what is new.
     pub(super) fn change(
         &mut self,
         group: &Str,
         member: &Str,
-        added: &[LogId],
+        added: &[(LogId, Existence)],
         forgotten: &[LogId],
     ) {
+        if let Some(session) = self.sessions.get_mut(&(group.clone(), member.clone())) {
+            session.add(added, true);
+            session.forget(forgotten);
+        }
+    }
+
+    /// A session fetches these partitions.
+    pub(super) fn fetches(&mut self, group: &Str, member: &Str, logs: &[LogId]) {
         let Some(session) = self.sessions.get_mut(&(group.clone(), member.clone())) else {
             return;
         };
-        let mut known: BTreeSet<LogId> = session.logs.iter().copied().collect();
-        for log in added {
-            if known.insert(*log) {
-                session.logs.push(*log);
-            }
+        for log in logs {
             if session.used.insert(*log) {
                 *self.users.entry((group.clone(), *log)).or_default() += 1;
             }
         }
-        let forgotten: BTreeSet<LogId> = forgotten.iter().copied().collect();
-        session.logs.retain(|log| !forgotten.contains(log));
     }
 
-    /// The partitions of a session, each time beginning with another one.
-    pub(super) fn rotated(&mut self, group: &Str, member: &Str) -> Vec<LogId> {
+    /// Which of the partitions that were fetched an answer lists, be there records or not (as Kafka):
+    /// the new ones, and those that were in error before. From now on `failed` are in error.
+    pub(super) fn listed(
+        &mut self,
+        group: &Str,
+        member: &Str,
+        fetched: &[LogId],
+        failed: &[LogId],
+    ) -> Vec<LogId> {
+        let Some(session) = self.sessions.get_mut(&(group.clone(), member.clone())) else {
+            return Vec::new();
+        };
+        let parts = &mut session.parts;
+        let mut listed = fetched.to_vec();
+        listed.retain(|log| {
+            let part = parts.get_mut(log);
+            part.is_some_and(|part| core::mem::take(&mut part.due))
+        });
+        for log in failed {
+            if let Some(part) = parts.get_mut(log) {
+                part.due = true;
+            }
+        }
+        listed
+    }
+
+    /// The partitions of a session, each time beginning with another one, and whether each existed
+    /// when it was added.
+    pub(super) fn rotated(&mut self, group: &Str, member: &Str) -> Vec<(LogId, Existence)> {
         let Some(session) = self.sessions.get_mut(&(group.clone(), member.clone())) else {
             return Vec::new();
         };
@@ -220,13 +291,14 @@ impl ShareSessions {
             session.rotation = (by + 1) % logs.len();
             logs.rotate_left(by);
         }
-        logs
+        let all = logs.into_iter();
+        all.filter_map(|log| Some((log, session.parts.get(&log)?.existence)))
+            .collect()
     }
 
-    /// Drops the partitions of a deleted topic.
+    /// Nobody fetches from a deleted topic. Sessions have its partitions until clients forget them.
     pub(super) fn forget_topic(&mut self, topic: Uuid) {
         for session in self.sessions.values_mut() {
-            session.logs.retain(|log| log.topic != topic);
             session.used.retain(|log| log.topic != topic);
         }
         self.users.retain(|(_, log), _| log.topic != topic);
@@ -251,7 +323,6 @@ impl Broker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
 
     const FIRST: ConnId = ConnId(1);
     const SECOND: ConnId = ConnId(2);
@@ -260,25 +331,27 @@ mod tests {
         (Str::from("g"), Str::from("m"))
     }
 
-    fn log(partition: i32) -> LogId {
+    const fn log(partition: i32) -> LogId {
         LogId {
             topic: Uuid([7; 16]),
             partition,
         }
     }
 
+    const HERE: (LogId, Existence) = (log(0), Existence::Exists);
+
     #[test]
     fn the_newer_session_of_a_member_outlives_the_older_connection() {
         let (group, member) = names();
         let mut sessions = ShareSessions::default();
         for conn in [FIRST, SECOND] {
-            let opened = sessions.open(conn, &group, &member, vec![log(0)], 1);
+            let opened = sessions.open(conn, &group, &member, &[HERE], 1);
             assert_eq!(opened, Ok(()), "one member has one session");
         }
         assert_eq!(sessions.id(&group, &member), Some(2));
         assert_eq!(sessions.connection_closed(FIRST), []);
         assert_eq!(sessions.proceed(&group, &member, 1), Ok(()));
-        let other = sessions.open(FIRST, &group, &Str::from("n"), vec![], 1);
+        let other = sessions.open(FIRST, &group, &Str::from("n"), &[], 1);
         assert_eq!(other, Err(ErrorCode::SHARE_SESSION_LIMIT_REACHED));
         let released = sessions.connection_closed(SECOND);
         assert_eq!(released.len(), 1);
@@ -292,7 +365,7 @@ mod tests {
     fn epochs_begin_again_at_1_behind_the_last() {
         let (group, member) = names();
         let mut sessions = ShareSessions::default();
-        sessions.open(FIRST, &group, &member, vec![], 1).unwrap();
+        sessions.open(FIRST, &group, &member, &[], 1).unwrap();
         let key = (group.clone(), member.clone());
         sessions.sessions.get_mut(&key).unwrap().epoch = i32::MAX;
         for epoch in [i32::MAX, 1, 2] {
@@ -302,5 +375,37 @@ mod tests {
         assert_eq!(again, Err(ErrorCode::INVALID_SHARE_SESSION_EPOCH));
         let negative = sessions.proceed(&group, &member, -2);
         assert_eq!(negative, Err(ErrorCode::INVALID_SHARE_SESSION_EPOCH));
+    }
+
+    #[test]
+    fn a_new_partition_and_one_whose_error_is_gone_are_listed_once() {
+        let (group, member) = names();
+        let mut sessions = ShareSessions::default();
+        sessions.open(FIRST, &group, &member, &[HERE], 1).unwrap();
+        let later = (log(1), Existence::NoPartition);
+        sessions.change(&group, &member, &[HERE, later], &[]);
+        let both = [log(0), log(1)];
+        let mut listed = |failed: &[LogId]| sessions.listed(&group, &member, &both, failed);
+        assert_eq!(listed(&[]), [log(1)], "the first answer had the other one");
+        assert_eq!(listed(&[log(0)]), []);
+        assert_eq!(listed(&[]), [log(0)], "its error is gone");
+        assert_eq!(listed(&[]), []);
+    }
+
+    #[test]
+    fn a_session_keeps_so_many_partitions_that_do_not_exist() {
+        let (group, member) = names();
+        let mut sessions = ShareSessions::default();
+        sessions.open(FIRST, &group, &member, &[HERE], 1).unwrap();
+        let many: Vec<_> = (1..3000)
+            .map(|partition| (log(partition), Existence::NoPartition))
+            .collect();
+        sessions.change(&group, &member, &many, &[]);
+        assert_eq!(sessions.size(), (1, 1 + MAX_UNKNOWN));
+        let forgotten: Vec<LogId> = many.iter().map(|(log, _)| *log).collect();
+        sessions.change(&group, &member, &[], &forgotten);
+        assert_eq!(sessions.size(), (1, 1));
+        sessions.change(&group, &member, &many, &[]);
+        assert_eq!(sessions.size(), (1, 1 + MAX_UNKNOWN));
     }
 }

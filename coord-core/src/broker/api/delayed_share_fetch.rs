@@ -31,6 +31,8 @@ pub(super) struct Terms {
     pub(super) group: Str,
     pub(super) member: Str,
     pub(super) session: Option<u64>,
+    /// The session begins with this request.
+    pub(super) first: bool,
     /// The session ends with this request.
     pub(super) last: bool,
     /// No records are wanted: acknowledgements only.
@@ -53,11 +55,24 @@ pub(super) struct PartitionAnswer {
     pub(super) gate: Option<OpId>,
 }
 
+impl PartitionAnswer {
+    pub(super) fn failed(code: ErrorCode) -> Self {
+        PartitionAnswer {
+            code,
+            ..Default::default()
+        }
+    }
+}
+
 /// A request that waits for records, or for the store to read them.
 #[derive(Debug)]
 pub(in crate::broker) struct ShareFetchWait {
     pub(super) terms: Terms,
+    /// What is fetched: of the session's partitions those that existed when the request came.
     pub(super) logs: Vec<LogId>,
+    /// Partitions that did not. Alone they are answered at once; beside others they wait with them, so
+    /// that a client does not ask again and again.
+    pub(super) failed: usize,
     pub(super) answers: BTreeMap<LogId, PartitionAnswer>,
     /// What the answer depends on.
     pub(super) appends: Missing,
@@ -93,6 +108,18 @@ impl ShareFetchWait {
         }
         own.chunks.extend(answer.chunks);
         own.acquired.extend(answer.acquired);
+    }
+
+    /// Whether partitions have failed since the request came.
+    fn has_failed(&self) -> bool {
+        let failed = |answer: &&PartitionAnswer| answer.code != ErrorCode::NONE;
+        self.answers.values().filter(failed).count() > self.failed
+    }
+
+    /// Whether there is something to answer before the time is over.
+    fn has_news(&self) -> bool {
+        let news = |answer: &PartitionAnswer| answer.ack.is_some() || !answer.acquired.is_empty();
+        self.has_failed() || self.answers.values().any(news)
     }
 
     /// Whether the answer has records of a partition already.
@@ -151,13 +178,8 @@ impl Broker {
                 }
             }
         }
-        let something = wait.answers.values().any(|answer| {
-            answer.code != ErrorCode::NONE || answer.ack.is_some() || !answer.acquired.is_empty()
-        });
-        let idle = wait.terms.acks_only
-            || self.now.mono >= wait.terms.deadline
-            || self.has_ended(&wait.terms);
-        if wait.reading.is_empty() && (something || idle) {
+        let idle = wait.logs.is_empty() || self.now.mono >= wait.terms.deadline;
+        if wait.reading.is_empty() && (wait.has_news() || idle) {
             return self.answer_share_fetch(slot, wait);
         }
         if wait.reading.is_empty() {
@@ -173,11 +195,14 @@ impl Broker {
     }
 
     fn look_at(&mut self, log: LogId, terms: &Terms, max_bytes: usize, max_records: i32) -> Look {
-        if let Err(code) = self.check_share_partition(log) {
-            return Look::Answer(PartitionAnswer {
-                code,
-                ..Default::default()
-            });
+        match self.check_share_partition(log) {
+            // It was there when the request came, and the session knows its name.
+            Err(ErrorCode::UNKNOWN_TOPIC_ID) => {
+                let code = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+                return Look::Answer(PartitionAnswer::failed(code));
+            }
+            Err(code) => return Look::Answer(PartitionAnswer::failed(code)),
+            Ok(()) => {}
         }
         let settings = self.share_settings(&terms.group);
         let mut look = Look::Nothing;
@@ -185,10 +210,7 @@ impl Broker {
         self.with_leader(log, &terms.group, None, |leader, ctx, out| {
             match leader.fetch(ctx, &terms.group, out) {
                 ShareLoad::Failed(code) => {
-                    look = Look::Answer(PartitionAnswer {
-                        code,
-                        ..Default::default()
-                    });
+                    look = Look::Answer(PartitionAnswer::failed(code));
                     leader.forget(&terms.group, out);
                 }
                 ShareLoad::Reading => {}
@@ -323,19 +345,36 @@ impl Broker {
             .answers
             .values()
             .any(|answer| !answer.acquired.is_empty());
-        let failed = wait
-            .answers
-            .values()
-            .any(|answer| answer.code != ErrorCode::NONE);
-        if acquired || failed {
+        if acquired || wait.has_failed() {
             self.answer_share_fetch(slot, wait);
         } else {
             self.look_for_records(slot, wait);
         }
     }
 
-    pub(in crate::broker) fn answer_share_fetch(&mut self, slot: u64, wait: ShareFetchWait) {
+    /// Adds the partitions that the answer lists although there is nothing to say of them.
+    fn list_partitions(&mut self, wait: &mut ShareFetchWait) {
+        if self.has_ended(&wait.terms) {
+            return;
+        }
+        let terms = &wait.terms;
+        let listed = if terms.first {
+            wait.logs.clone()
+        } else {
+            let failed = wait.answers.iter();
+            let failed = failed.filter(|(_, answer)| answer.code != ErrorCode::NONE);
+            let failed: Vec<LogId> = failed.map(|(log, _)| *log).collect();
+            self.share_sessions
+                .listed(&terms.group, &terms.member, &wait.logs, &failed)
+        };
+        for log in listed {
+            wait.answers.entry(log).or_default();
+        }
+    }
+
+    pub(in crate::broker) fn answer_share_fetch(&mut self, slot: u64, mut wait: ShareFetchWait) {
         self.timers.cancel(&TimerKey::Wait(slot));
+        self.list_partitions(&mut wait);
         let lock_ms = self.share_settings(&wait.terms.group).record_lock_ms;
         for (log, answer) in &wait.answers {
             let bytes = answer.chunks.iter().map(Bytes::len).sum();

@@ -59,6 +59,8 @@ mod tests_produce;
 #[cfg(test)]
 mod tests_rollover;
 #[cfg(test)]
+mod tests_share_fetch;
+#[cfg(test)]
 mod tests_share_state_log;
 mod topic_creation;
 pub(super) mod txn_offset_acks;

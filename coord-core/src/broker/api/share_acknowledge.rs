@@ -12,7 +12,9 @@ use ackord_proto::str::Str;
 use super::super::Broker;
 use super::super::gather::{Gather, Missing};
 use super::super::share_sessions::FINAL_EPOCH;
-use super::share_common::{PartitionAcks, acks_of, by_topic, check_types, group_and_member};
+use super::share_common::{
+    PartitionAcks, acks_of, by_topic, check_types, group_and_member, of_each_partition,
+};
 use crate::outbox::Ticket;
 
 /// The partitions of a request with what became of them.
@@ -73,7 +75,7 @@ impl Broker {
         {
             return refuse(self, code);
         }
-        let acks = acks_of!(request.topics).collect::<Vec<_>>();
+        let acks = of_each_partition(acks_of!(request.topics));
         let mut gather = ShareAcknowledgeGather {
             group: group.clone(),
             member: member.clone(),

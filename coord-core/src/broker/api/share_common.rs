@@ -10,6 +10,7 @@ use ackord_proto::uuid::Uuid;
 use ackord_share_partition::AckRange;
 
 use super::super::Broker;
+use super::super::share_sessions::Existence;
 use crate::group::state_partition_for;
 use crate::metadata::{SHARE_STATE_TOPIC, TXN_STATE_TOPIC};
 
@@ -47,6 +48,21 @@ macro_rules! acks_of {
 }
 
 pub(super) use acks_of;
+
+/// The acknowledgements of each partition. A partition that comes again goes on with its ranges, so
+/// that it is answered once and for all of them. (In Kafka only the last ones count.)
+pub(super) fn of_each_partition(named: impl Iterator<Item = PartitionAcks>) -> Vec<PartitionAcks> {
+    let mut all: Vec<PartitionAcks> = Vec::new();
+    let mut places: BTreeMap<LogId, usize> = BTreeMap::new();
+    for acks in named {
+        let place = *places.entry(acks.id).or_insert(all.len());
+        match all.get_mut(place) {
+            Some(own) => own.ranges.extend(acks.ranges),
+            None => all.push(acks),
+        }
+    }
+    all
+}
 
 /// Group and member of a request; both have to be there.
 pub(super) fn group_and_member(
@@ -130,16 +146,22 @@ impl Broker {
         log.is_some_and(|log| self.frozen.contains(&log))
     }
 
+    pub(super) fn existence(&self, id: LogId) -> Existence {
+        match self.metadata.topic_by_id(id.topic) {
+            None => Existence::NoTopic,
+            Some(topic) if topic.is_internal() => Existence::NoPartition,
+            Some(topic) if (0..topic.partitions).contains(&id.partition) => Existence::Exists,
+            Some(_) => Existence::NoPartition,
+        }
+    }
+
     /// What is wrong with a partition that a share request names.
     pub(super) fn check_share_partition(&self, id: LogId) -> Result<(), ErrorCode> {
-        let topic = self
-            .metadata
-            .topic_by_id(id.topic)
-            .ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?;
-        if !(0..topic.partitions).contains(&id.partition) || topic.is_internal() {
-            return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+        match self.existence(id) {
+            Existence::NoTopic => Err(ErrorCode::UNKNOWN_TOPIC_ID),
+            Existence::NoPartition => Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
+            Existence::Exists => self.readable_log(id).map(|_| ()),
         }
-        self.readable_log(id).map(|_| ())
     }
 
     /// Has everything that waits for a log look again.

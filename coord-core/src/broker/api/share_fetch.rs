@@ -12,11 +12,13 @@ use ackord_share_partition::AcquireMode;
 
 use super::super::Broker;
 use super::super::gather::{Gather, Missing};
-use super::super::share_sessions::FINAL_EPOCH;
+use super::super::share_sessions::{Existence, FINAL_EPOCH};
 use super::super::timing::TimerKey;
 use super::super::waits::WaitKind;
 use super::delayed_share_fetch::{PartitionAnswer, ShareFetchWait, Terms};
-use super::share_common::{PartitionAcks, acks_of, check_types, group_and_member};
+use super::share_common::{
+    PartitionAcks, acks_of, check_types, group_and_member, of_each_partition,
+};
 use crate::outbox::Ticket;
 
 /// A request whose acknowledgements are under way.
@@ -68,13 +70,16 @@ impl Broker {
         };
         let vanish = request.share_session_epoch == 0
             && ackord_machine::planted!("row-76-acks-on-epoch-0-vanish");
-        let acks: Vec<PartitionAcks> = acks_of!(request.topics)
-            .filter(|acks| !acks.ranges.is_empty() && !vanish)
-            .collect();
+        let acks = acks_of!(request.topics).filter(|acks| !acks.ranges.is_empty() && !vanish);
+        let acks: Vec<PartitionAcks> = of_each_partition(acks);
+        let answers = match terms.last {
+            true => BTreeMap::new(),
+            false => self.unknown_partitions(&request),
+        };
         let mut gather = ShareFetchAcks {
             terms,
             acked: acks.iter().map(|acks| acks.id).collect(),
-            answers: self.unknown_partitions(&request),
+            answers,
             missing: Missing::default(),
         };
         if vanish {
@@ -142,24 +147,18 @@ impl Broker {
             .request(slot)
             .ok_or(ErrorCode::UNKNOWN_SERVER_ERROR)?;
         let (conn, epoch) = (meta.conn, request.share_session_epoch);
-        let added: Vec<LogId> = wanted(request);
+        let added: Vec<_> = wanted(request)
+            .into_iter()
+            .map(|log| (log, self.existence(log)))
+            .collect();
         if epoch == 0 {
-            let known = added
-                .iter()
-                .copied()
-                .filter(|log| self.logs.contains_key(log))
-                .collect();
             let limit = self.config.size("group.share.max.share.sessions");
             self.share_sessions
-                .open(conn, &group, &member, known, limit)?;
+                .open(conn, &group, &member, &added, limit)?;
         } else {
             self.share_sessions.proceed(&group, &member, epoch)?;
-            let known: Vec<LogId> = added
-                .into_iter()
-                .filter(|log| self.logs.contains_key(log))
-                .collect();
             self.share_sessions
-                .change(&group, &member, &known, &forgotten(request));
+                .change(&group, &member, &added, &forgotten(request));
         }
         let fetch_max = self.config.size("fetch.max.bytes");
         let max_bytes = usize::try_from(request.max_bytes)
@@ -170,6 +169,7 @@ impl Broker {
             session: self.share_sessions.id(&group, &member),
             group,
             member,
+            first: epoch == 0,
             last,
             acks_only: last
                 || request.is_renew_ack
@@ -185,17 +185,46 @@ impl Broker {
 
     /// Partitions of a request that do not exist are named in its answer.
     fn unknown_partitions(&self, request: &ShareFetchRequest) -> BTreeMap<LogId, PartitionAnswer> {
-        let failed = |log: LogId| {
-            let code = self.check_share_partition(log).err()?;
-            Some((
-                log,
-                PartitionAnswer {
-                    code,
-                    ..Default::default()
-                },
-            ))
-        };
-        wanted(request).into_iter().filter_map(failed).collect()
+        let named = wanted(request).into_iter();
+        let failed = named.filter_map(|log| {
+            let code = match self.existence(log) {
+                Existence::Exists => return None,
+                Existence::NoPartition => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+                Existence::NoTopic => ErrorCode::UNKNOWN_TOPIC_ID,
+            };
+            Some((log, PartitionAnswer::failed(code)))
+        });
+        failed.collect()
+    }
+
+    /// The partitions that a session fetches now; those that do not exist have an answer in `answers`.
+    fn existing_partitions(
+        &mut self,
+        terms: &Terms,
+        answers: &mut BTreeMap<LogId, PartitionAnswer>,
+    ) -> Vec<LogId> {
+        let mut logs = Vec::new();
+        for (log, before) in self.share_sessions.rotated(&terms.group, &terms.member) {
+            let code = match self.existence(log) {
+                Existence::Exists => {
+                    logs.push(log);
+                    continue;
+                }
+                Existence::NoPartition => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+                // The session knows the name of a topic that went.
+                Existence::NoTopic if before != Existence::NoTopic => {
+                    ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
+                }
+                Existence::NoTopic => ErrorCode::UNKNOWN_TOPIC_ID,
+            };
+            answers.entry(log).or_default().code = code;
+        }
+        if terms.acks_only {
+            logs.clear();
+        }
+        self.share_sessions
+            .fetches(&terms.group, &terms.member, &logs);
+        logs
     }
 
     /// Goes on to the records once all acknowledgements have their outcome.
@@ -206,14 +235,16 @@ impl Broker {
         }
         let ShareFetchAcks {
             terms,
-            answers,
+            mut answers,
             missing,
             ..
         } = acks;
-        let logs = match terms.acks_only {
+        let logs = match terms.last {
             true => Vec::new(),
-            false => self.share_sessions.rotated(&terms.group, &terms.member),
+            false => self.existing_partitions(&terms, &mut answers),
         };
+        let failed = |answer: &&PartitionAnswer| answer.code != ErrorCode::NONE;
+        let failed = answers.values().filter(failed).count();
         if terms.last
             && let Some(session) = self.share_sessions.close(&terms.group, &terms.member)
             && !ackord_machine::planted!("row-74-close-keeps-records")
@@ -223,6 +254,7 @@ impl Broker {
         let wait = ShareFetchWait {
             terms,
             logs,
+            failed,
             answers,
             appends: missing,
             reading: Vec::new(),

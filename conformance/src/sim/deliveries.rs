@@ -1,6 +1,7 @@
 //! The oracle of share groups: who holds which record, how often it was delivered, and that what
 //! is done stays done.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ackord_proto::api::{Request, Response};
@@ -19,8 +20,8 @@ pub type Member = (String, String);
 pub struct Record {
     /// Largest delivery count seen.
     pub most: i16,
-    /// Delivery count seen last, and the era in which.
-    last: (i16, u64),
+    /// Every answer with it.
+    seen: Vec<Seen>,
     holder: Option<Holder>,
     /// When somebody acknowledged it last: a transaction (version 0 names no member and takes it from
     /// any), or its own member, maybe with a late copy.
@@ -31,6 +32,27 @@ pub struct Record {
     pub plain: Option<i8>,
     /// The transaction whose confirmed commit ended it.
     pub committed: Option<usize>,
+}
+
+/// A delivery in an answer that has left.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    count: i16,
+    era: u64,
+    left_us: u64,
+}
+
+impl Record {
+    /// The delivery count that a later one contradicts. Answers to requests that waited at the same
+    /// time leave in any order, when what they wait for is stored or read.
+    fn contradicts(&self, count: i16, era: u64, arrived_us: u64, limit: i16) -> Option<i16> {
+        let contradicts = |seen: &&Seen| match count.cmp(&seen.count) {
+            Ordering::Less => seen.left_us < arrived_us,
+            Ordering::Equal => count < limit && seen.era == era,
+            Ordering::Greater => false,
+        };
+        self.seen.iter().rev().find(contradicts).map(|it| it.count)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -270,13 +292,10 @@ impl Deliveries {
                     Some("delivered again after its acknowledgement was confirmed".to_string());
             } else if count > limit || count < 1 {
                 problem = Some(format!("delivery count {count}, the limit is {limit}"));
-            } else if count < record.last.0
-                || (count == record.last.0 && count < limit && record.last.1 == era && current)
+            } else if let Some(before) = record.contradicts(count, era, arrived_us, limit)
+                && (current || count < before)
             {
-                problem = Some(format!(
-                    "delivery count {} came before {count}",
-                    record.last.0
-                ));
+                problem = Some(format!("delivery count {before} came before {count}"));
             }
             let other = record.holder.as_ref().filter(|own| {
                 current && own.era == era && own.surely_until_us > now_us && own.member != member.1
@@ -285,7 +304,11 @@ impl Deliveries {
                 problem = Some(format!("two hold it: {} and {}", other.member, member.1));
             }
         }
-        record.last = (count, era);
+        record.seen.push(Seen {
+            count,
+            era,
+            left_us: now_us,
+        });
         record.most = record.most.max(count);
         // It may have been taken, or let go, between the delivery and its answer.
         let gone = self.gone_us.get(member).copied();

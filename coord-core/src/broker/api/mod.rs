@@ -103,8 +103,11 @@ impl Broker {
         if ackord_machine::planted!("row-69-length-is-believed")
             && let Some(last) = bytes.last_chunk::<4>()
         {
+            // Room for so much is not to be had, and to ask for it is a panic.
             let claimed = usize::try_from(i32::from_be_bytes(*last)).unwrap_or(0);
-            drop(alloc::vec::Vec::<[u64; 1 << 33]>::with_capacity(claimed));
+            if claimed > size {
+                drop(alloc::vec::Vec::<u8>::with_capacity(usize::MAX));
+            }
         }
         let mut reader = Reader::new(bytes);
         let header = match RequestHeader::decode(&mut reader) {

@@ -76,6 +76,9 @@ pub enum Body {
         /// The pair under which the transaction goes on: not the caller's where InitProducerId kept
         /// it (KIP-939). `None` where none is ongoing.
         owner: Option<TxnOwner>,
+        /// The transaction is of version 2: the next one of this producer has another epoch, so what
+        /// comes late cannot be taken for a part of that.
+        bumps_at_end: bool,
     },
     /// A share coordinator that was read back asks a leader what it holds for transactions.
     ListShareAcks {

@@ -67,6 +67,8 @@ pub use ack_refusals::AckRefusal;
 
 /// Groups whose settings are kept at hand.
 const KEPT_SETTINGS: usize = 10_000;
+/// Longer names are not kept, in bytes.
+const KEPT_NAME: usize = 255;
 
 /// Where the broker is in its life.
 #[derive(Debug)]
@@ -378,7 +380,10 @@ impl Broker {
             .metadata
             .configs(crate::metadata::resource::GROUP, group);
         let settings = ShareGroupSettings::new(&self.config, configs);
-        // Requests may name groups that do not exist.
+        // Requests may name groups that do not exist, and names may be long.
+        if name.len() > KEPT_NAME {
+            return settings;
+        }
         if self.settings.len() >= KEPT_SETTINGS {
             self.settings.clear();
         }

@@ -74,6 +74,7 @@ impl Broker {
                 response,
                 ordinal,
                 owner,
+                ..
             } = &mut envelope.body
         {
             // Where InitProducerId kept the transaction, the client has another pair (KIP-939).

@@ -10,6 +10,7 @@ use ackord_proto::uuid::Uuid;
 
 use super::records::{self, CorruptShareRecord, ShareRecord};
 use super::requests::Requests;
+use super::stage::{self, Verdict};
 use super::state::{ShareKey, ShareState};
 use crate::outbox::{Outbox, ProducerEpoch, StateRecord};
 
@@ -300,9 +301,15 @@ impl ShareCoordinator {
                 response,
                 ordinal,
                 owner,
+                bumps_at_end,
             } => {
                 let owner = owner.map(|owner| TxnOwner { ordinal, ..owner });
-                return self.verified(now, envelope.correlation, &response, owner, out);
+                let verdict = Verdict {
+                    code: stage::verdict(&response),
+                    owner,
+                    bumps_at_end,
+                };
+                return self.verified(now, envelope.correlation, verdict, out);
             }
             Body::StageShareAcksReply(reply) => {
                 return self.staged(now, envelope.correlation, reply, out);

@@ -35,6 +35,10 @@ pub struct StageCommand {
     pub member: Option<Str>,
     /// NONE, or what is wrong with the member.
     pub member_error: ErrorCode,
+    /// The caller knows a late request from one of this transaction, whatever its version
+    /// ([`TxnCoordinator::take_offset_content`](crate::txn::TxnCoordinator::take_offset_content)).
+    /// Else only a transaction of version 2 can stage: the next one has another epoch.
+    pub any_version: bool,
     /// What to stage.
     pub ranges: Vec<StagedRange>,
 }
@@ -57,6 +61,15 @@ enum Step {
 }
 
 /// How a stage ends.
+/// What the transaction coordinator says of a stage.
+pub(super) struct Verdict {
+    pub(super) code: ErrorCode,
+    /// Under which pair the transaction goes on.
+    pub(super) owner: Option<TxnOwner>,
+    /// It is of version 2.
+    pub(super) bumps_at_end: bool,
+}
+
 struct Ending {
     code: ErrorCode,
     message: Option<Str>,
@@ -147,16 +160,26 @@ impl ShareCoordinator {
         &mut self,
         now: Now,
         number: u64,
-        response: &AddPartitionsToTxnResponse,
-        owner: Option<TxnOwner>,
+        verdict: Verdict,
         out: &mut Outbox<ShareReply>,
     ) {
         let Some(mut stage) = self.close_stage(number, Step::Verify) else {
             return;
         };
-        let code = verdict(response);
+        let code = match verdict.code {
+            ErrorCode::NONE if !verdict.bumps_at_end && !stage.command.any_version => {
+                ErrorCode::INVALID_TXN_STATE
+            }
+            code => code,
+        };
         if code != ErrorCode::NONE && !ackord_machine::planted!("row-57-stage-not-verified") {
-            let message = "the state partition is not in an ongoing transaction of this producer";
+            let message = match verdict.code {
+                ErrorCode::NONE => {
+                    "the transaction took the state partition by another way than \
+                                    AddShareAcksToTxn"
+                }
+                _ => "the state partition is not in an ongoing transaction of this producer",
+            };
             let ending = Ending {
                 whole_request: code != ErrorCode::INVALID_TXN_STATE,
                 ..Ending::partition(code, message)
@@ -170,7 +193,7 @@ impl ShareCoordinator {
             return end(&stage, ending, out);
         }
         // What is staged belongs to the transaction, whichever epoch its client has by now.
-        stage.command.owner = owner.unwrap_or(stage.command.owner);
+        stage.command.owner = verdict.owner.unwrap_or(stage.command.owner);
         stage.step = Step::Hold;
         self.ask(now, Asked::Stage(stage), out);
     }
@@ -375,7 +398,7 @@ fn end(stage: &Stage, ending: Ending, out: &mut Outbox<ShareReply>) {
 }
 
 /// The one code that the answer to a verification of one partition holds.
-fn verdict(response: &AddPartitionsToTxnResponse) -> ErrorCode {
+pub(super) fn verdict(response: &AddPartitionsToTxnResponse) -> ErrorCode {
     if response.error_code != ErrorCode::NONE {
         return response.error_code;
     }

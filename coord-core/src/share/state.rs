@@ -85,25 +85,39 @@ impl ShareState {
     /// Adds staged ranges of one record, which are apart; one that is there already stays as it is.
     pub fn stage(&mut self, ranges: impl Iterator<Item = PendingAck>) {
         let twice = ackord_machine::planted!("row-31-applied-at-write-and-again");
-        let before = self.pending.len();
-        for range in ranges {
-            let old = self.pending.get(..before).unwrap_or_default();
-            if twice || !old.contains(&range) {
-                self.pending.push(range);
-            }
-        }
+        let mut new: Vec<PendingAck> = ranges.collect();
+        // To sort costs more than to look at all of them a few times.
+        let sorted = (new.len() > 8).then(|| self.pending_by_offset());
+        let is_there = |range: &PendingAck| match &sorted {
+            Some(sorted) => near(sorted, range).any(|own| own == range),
+            None => self.pending.contains(range),
+        };
+        new.retain(|range| twice || !is_there(range));
+        self.pending.append(&mut new);
+    }
+
+    /// What is pending in ascending order, each with the last offset of all up to it: those of
+    /// different transactions may overlap.
+    fn pending_by_offset(&self) -> Vec<(PendingAck, i64)> {
+        let mut pending = self.pending.clone();
+        pending.sort_by_key(|range| range.first_offset);
+        let reaching = pending.into_iter().scan(i64::MIN, |reach, range| {
+            *reach = range.last_offset.max(*reach);
+            Some((range, *reach))
+        });
+        reaching.collect()
     }
 
     /// What of `held` is not pending.
     pub fn not_pending(&self, held: &[PendingAck]) -> Vec<PendingAck> {
-        let mut missing: Vec<PendingAck> = held.to_vec();
-        for stored in &self.pending {
-            missing = missing
-                .into_iter()
-                .flat_map(|range| without(range, stored))
-                .collect();
-        }
-        missing
+        let pending = self.pending_by_offset();
+        let missing = held.iter().flat_map(|range| {
+            near(&pending, range).fold(alloc::vec![*range], |missing, stored| {
+                let missing = missing.into_iter();
+                missing.flat_map(|piece| without(piece, stored)).collect()
+            })
+        });
+        missing.collect()
     }
 
     /// Whether nothing of a record that was delivered `count` times can come back any more.
@@ -172,6 +186,20 @@ impl ShareState {
 }
 
 /// What of `range` lies outside of `stored`, where both have one owner.
+/// Those of `pending` that may have a record with `range` in common; see
+/// [`pending_by_offset`](ShareState::pending_by_offset).
+fn near<'p>(
+    pending: &'p [(PendingAck, i64)],
+    range: &PendingAck,
+) -> impl Iterator<Item = &'p PendingAck> {
+    let last = range.last_offset;
+    let from = pending.partition_point(|(_, reach)| *reach < range.first_offset);
+    let behind = pending.get(from..).unwrap_or_default().iter();
+    behind
+        .map(|(own, _)| own)
+        .take_while(move |own| own.first_offset <= last)
+}
+
 fn without(range: PendingAck, stored: &PendingAck) -> impl Iterator<Item = PendingAck> {
     let apart = stored.last_offset < range.first_offset
         || range.last_offset < stored.first_offset
@@ -202,5 +230,43 @@ fn committed_state(range: &PendingAck) -> i8 {
         ACKNOWLEDGE_ACCEPT => 2,
         _ if range.dead_letter => ARCHIVING,
         _ => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(producer_id: i64, first_offset: i64, last_offset: i64) -> PendingAck {
+        PendingAck {
+            first_offset,
+            last_offset,
+            acknowledge_type: 1,
+            delivery_count: 1,
+            owner: TxnOwner {
+                producer_id,
+                producer_epoch: 0,
+                ordinal: 1,
+            },
+            dead_letter: false,
+        }
+    }
+
+    /// Against looking at every pair: 10,000 ranges on both sides, as a repeated stage has them,
+    /// and a long one of another transaction over them.
+    #[test]
+    fn what_is_not_pending_is_found_among_many() {
+        let mut state = ShareState::initial(0, 0, 0);
+        let all: Vec<PendingAck> = (0..10_000).map(|at| range(1, 2 * at, 2 * at)).collect();
+        let (known, new) = all.split_at(5_000);
+        state.stage([range(2, 0, 30_000)].into_iter());
+        state.stage(known.iter().rev().copied());
+        assert_eq!(state.not_pending(&all), new);
+        state.stage(all.iter().copied());
+        assert_eq!(state.pending.len(), all.len() + 1);
+        assert_eq!(state.not_pending(&all), []);
+        let wide = range(1, 3, 7);
+        let holes = [range(1, 3, 3), range(1, 5, 5), range(1, 7, 7)];
+        assert_eq!(state.not_pending(&[wide]), holes);
     }
 }

@@ -119,7 +119,7 @@ impl TxnCoordinator {
         out: &mut Outbox<TxnReply>,
     ) -> Body {
         // A sender asks for one transaction at a time; the ordinal is that of the first.
-        let (mut ordinal, mut owner) = (None, None);
+        let (mut ordinal, mut owner, mut bumps_at_end) = (None, None, false);
         let mut results = Vec::with_capacity(request.transactions.len());
         for transaction in request.transactions {
             let mut verdicts = self.register_one(now, from, &transaction, out).into_iter();
@@ -129,6 +129,7 @@ impl TxnCoordinator {
                 .filter(|entry| entry.state == TxnState::Ongoing);
             ordinal.get_or_insert(ongoing.map_or(0, |entry| entry.start_ms));
             owner = owner.or(ongoing.map(Entry::owner));
+            bumps_at_end |= ongoing.is_some_and(Entry::bumps_at_end);
             results.push(AddPartitionsToTxnResult {
                 transactional_id: transaction.transactional_id,
                 topic_results: transaction
@@ -147,6 +148,7 @@ impl TxnCoordinator {
             response,
             ordinal: ordinal.unwrap_or(0),
             owner,
+            bumps_at_end,
         }
     }
 

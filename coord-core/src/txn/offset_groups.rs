@@ -7,7 +7,6 @@
 //! nothing new is taken.
 
 use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 
 use ackord_proto::str::Str;
 
@@ -27,8 +26,8 @@ pub(super) struct OffsetGroups {
 pub(super) enum Content {
     /// Nothing yet.
     Nothing,
-    /// This.
-    Taken(Vec<u8>),
+    /// The one with this digest, which is kept in its place: it may be long.
+    Taken(u128),
     /// It is not known any more.
     Unknown,
 }
@@ -78,8 +77,9 @@ impl TxnCoordinator {
         &mut self,
         transactional_id: &str,
         group: &str,
-        content: Vec<u8>,
+        content: &[u8],
     ) -> OffsetContent {
+        let content = digest(content);
         let groups = self.offset_groups.get_mut(transactional_id);
         match groups.and_then(|groups| groups.by_group.get_mut(group)) {
             None | Some(Content::Unknown) => OffsetContent::NotAdded,
@@ -91,4 +91,12 @@ impl TxnCoordinator {
             }
         }
     }
+}
+
+/// FNV-1a of 128 bits: tells the contents of one producer from each other.
+fn digest(content: &[u8]) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let step = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(PRIME);
+    content.iter().fold(BASIS, step)
 }

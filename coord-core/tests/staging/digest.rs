@@ -260,8 +260,10 @@ impl Names<'_> {
                 response,
                 ordinal,
                 owner,
+                bumps_at_end,
             } => {
                 self.write_verdict(to, response, *ordinal)?;
+                write!(to, "{bumps_at_end}")?;
                 owner.map_or(Ok(()), |owner| self.write_owner(to, owner))
             }
             Body::ListShareAcks { .. } => write!(to, "list"),

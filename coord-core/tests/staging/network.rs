@@ -141,10 +141,14 @@ impl World {
             (
                 Sabotage::NothingIsVerified,
                 Body::AddPartitionsToTxnReply {
-                    response, ordinal, ..
+                    response,
+                    ordinal,
+                    bumps_at_end,
+                    ..
                 },
             ) => {
                 *ordinal = (*ordinal).max(1);
+                *bumps_at_end = true;
                 let results = response.results_by_transaction.iter_mut();
                 for partition in results
                     .flat_map(|transaction| &mut transaction.topic_results)

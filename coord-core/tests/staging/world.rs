@@ -512,6 +512,7 @@ impl World {
             },
             member: Some(member(index)),
             member_error: ErrorCode::NONE,
+            any_version: false,
             ranges: vec![StagedRange {
                 first_offset: offset,
                 last_offset: offset,

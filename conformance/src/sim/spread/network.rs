@@ -105,7 +105,15 @@ impl World<'_> {
                 self.later(1, Event::Message(Box::new(answer)));
             }
             (Sabotage::NobodyIsAsked, Body::ListShareAcksReply(held)) => held.clear(),
-            (Sabotage::NothingIsVerified, Body::AddPartitionsToTxnReply { response, .. }) => {
+            (
+                Sabotage::NothingIsVerified,
+                Body::AddPartitionsToTxnReply {
+                    response,
+                    bumps_at_end,
+                    ..
+                },
+            ) => {
+                *bumps_at_end = true;
                 let results = response.results_by_transaction.iter_mut();
                 for partition in results
                     .flat_map(|transaction| &mut transaction.topic_results)

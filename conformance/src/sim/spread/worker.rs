@@ -191,6 +191,7 @@ impl World<'_> {
                 },
                 member: Some(worker.member.clone()),
                 member_error: ErrorCode::NONE,
+                any_version: false,
                 ranges: records
                     .iter()
                     .map(|(_, offset, count)| StagedRange {

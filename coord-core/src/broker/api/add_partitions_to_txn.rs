@@ -15,6 +15,7 @@ use ackord_proto::str::Str;
 use super::super::Broker;
 use super::super::gather::{Gather, Missing};
 use crate::group::partition_for_id;
+use crate::metadata::Topic;
 use crate::outbox::Ticket;
 use crate::txn::{AddKind, AddPartitions};
 
@@ -105,7 +106,7 @@ impl Broker {
         version: i16,
         transaction: AddPartitionsToTxnTransaction,
     ) {
-        if self.refuse_unknown_partitions(ticket, &transaction.topics) {
+        if self.refuse_partitions(ticket, &transaction) {
             return self.finish_add_partitions(ticket.slot, u32::MAX, ErrorCode::NONE);
         }
         let tc = partition_for_id(&transaction.transactional_id, self.transaction_partitions());
@@ -158,6 +159,50 @@ impl Broker {
                     .collect()
             })
             .collect();
+        self.set_verdicts(ticket, verdicts);
+        self.finish_add_partitions(ticket.slot, u32::MAX, ErrorCode::NONE);
+    }
+
+    /// What speaks against a partition: it does not exist, or a client has no business there. Only the
+    /// coordinators themselves put the logs of coordinators into a transaction.
+    fn check_partition(&self, topic: &str, index: i32, verify_only: bool) -> Result<(), ErrorCode> {
+        let internal = self.metadata.topic(topic).is_some_and(Topic::is_internal);
+        if internal && !verify_only {
+            return Err(ErrorCode::TOPIC_AUTHORIZATION_FAILED);
+        }
+        let log = self.metadata.log(topic, index);
+        log.map(|_| ()).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
+    }
+
+    /// All or nothing: one partition that cannot be added refuses the others too.
+    fn refuse_partitions(
+        &mut self,
+        ticket: Ticket,
+        transaction: &AddPartitionsToTxnTransaction,
+    ) -> bool {
+        let verify_only = transaction.verify_only;
+        if partitions_of(&transaction.topics)
+            .iter()
+            .all(|(topic, index)| self.check_partition(topic, *index, verify_only).is_ok())
+        {
+            return false;
+        }
+        let topics = transaction.topics.iter().map(|topic| {
+            let codes = topic.partitions.iter().map(|index| {
+                match self.check_partition(&topic.name, *index, verify_only) {
+                    Ok(()) => ErrorCode::OPERATION_NOT_ATTEMPTED,
+                    Err(code) => code,
+                }
+            });
+            codes.collect()
+        });
+        let verdicts: Vec<Vec<ErrorCode>> = topics.collect();
+        self.set_verdicts(ticket, verdicts);
+        true
+    }
+
+    /// One code for each partition that one transaction of a request names.
+    fn set_verdicts(&mut self, ticket: Ticket, verdicts: Vec<Vec<ErrorCode>>) {
         if let Some(Gather::AddPartitions(gather)) = self.gathers.get_mut(&ticket.slot)
             && let Some(result) = gather.results.get_mut(ticket.part as usize)
         {
@@ -167,41 +212,6 @@ impl Broker {
                 }
             }
         }
-        self.finish_add_partitions(ticket.slot, u32::MAX, ErrorCode::NONE);
-    }
-
-    /// All or nothing: one partition that does not exist refuses the others too.
-    fn refuse_unknown_partitions(
-        &mut self,
-        ticket: Ticket,
-        topics: &[AddPartitionsToTxnTopic],
-    ) -> bool {
-        let exists = |topic: &str, index| self.metadata.log(topic, index).is_some();
-        if partitions_of(topics)
-            .iter()
-            .all(|(topic, index)| exists(topic, *index))
-        {
-            return false;
-        }
-        let Some(Gather::AddPartitions(gather)) = self.gathers.get_mut(&ticket.slot) else {
-            return true;
-        };
-        let Some(result) = gather.results.get_mut(ticket.part as usize) else {
-            return true;
-        };
-        for topic in &mut result.topic_results {
-            for partition in &mut topic.results_by_partition {
-                let known = self
-                    .metadata
-                    .log(&topic.name, partition.partition_index)
-                    .is_some();
-                partition.partition_error_code = match known {
-                    true => ErrorCode::OPERATION_NOT_ATTEMPTED,
-                    false => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
-                };
-            }
-        }
-        true
     }
 
     fn finish_add_partitions(&mut self, slot: u64, part: u32, error: ErrorCode) {

@@ -350,7 +350,7 @@ impl Broker {
         let content = content_of(&gather.request);
         let (id, group) = (&gather.request.transactional_id, &gather.request.group_id);
         let tc = self.tcs.get_mut(&tc);
-        match tc.map(|tc| tc.take_offset_content(id, group, content)) {
+        match tc.map(|tc| tc.take_offset_content(id, group, &content)) {
             Some(OffsetContent::Taken) => Ok(()),
             Some(OffsetContent::Other) => {
                 Err(Refusal::abortable(RefusalKind::Registration, OTHER_CONTENT))
@@ -426,6 +426,7 @@ impl Broker {
                     owner,
                     member: member.cloned(),
                     member_error,
+                    any_version: true,
                     ranges: core::mem::take(&mut accepted.ranges),
                 };
                 (accepted.part, command)

@@ -119,6 +119,7 @@ impl Broker {
                 },
                 member: member.clone(),
                 member_error,
+                any_version: false,
                 ranges,
             };
             self.stage_partition(Ticket { slot, part }, command, None);

@@ -81,10 +81,10 @@ struct KillShare {
     #[arg(long, default_value_t = 20)]
     kills: u32,
     /// Share consumers.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     members: u32,
     /// Partitions of their topic.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(i32).range(1..=10_000))]
     partitions: i32,
     /// Names the run; any other one without it.
     #[arg(long)]
@@ -120,10 +120,10 @@ struct Live {
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..))]
     records: u32,
     /// Members of the share group.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     workers: u32,
     /// Partitions of each topic.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(i32).range(1..))]
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(i32).range(1..=10_000))]
     partitions: i32,
     /// What is done.
     #[arg(long, value_enum, default_value_t = live::Mode::Transactional)]

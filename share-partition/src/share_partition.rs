@@ -193,6 +193,18 @@ impl SharePartition {
         self.window.next_lock().map(|(deadline, _)| deadline)
     }
 
+    /// One without records that goes on with the figures of this one, for when it is given up.
+    pub fn emptied(&self) -> Self {
+        let mut empty = SharePartition::new(self.config.clone(), self.window.start());
+        empty.counts = self.counts.clone();
+        empty
+    }
+
+    /// Goes on with the figures of the one before, see [`emptied`](Self::emptied).
+    pub fn count_on(&mut self, before: &Self) {
+        self.counts = before.counts.clone();
+    }
+
     /// How many records met `event` since the share partition was made or loaded.
     pub fn records_met(&self, event: RecordEvent) -> u64 {
         self.counts.of(event)

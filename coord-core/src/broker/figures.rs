@@ -259,10 +259,7 @@ impl Broker {
             let Some(leader) = self.leaders.get(&log) else {
                 continue;
             };
-            for group in leader.groups() {
-                let Some(partition) = leader.share_partition(group) else {
-                    continue;
-                };
+            for (group, partition) in leader.figures() {
                 let labels = || {
                     vec![
                         ("group", group.to_string()),

@@ -59,6 +59,8 @@ pub struct Leader {
     log: LogId,
     epoch: i32,
     shares: BTreeMap<Str, Share>,
+    /// Empty ones with the figures of those that are not in memory now.
+    given_up: BTreeMap<Str, SharePartition>,
     writes: BTreeMap<u64, persist::Write>,
     last_correlation: u64,
     timers: Timers<TimerKey>,
@@ -89,6 +91,7 @@ impl Leader {
             log,
             epoch,
             shares: BTreeMap::new(),
+            given_up: BTreeMap::new(),
             writes: BTreeMap::new(),
             // An answer to a leader of before matches nothing.
             last_correlation: from,
@@ -203,7 +206,7 @@ impl Leader {
         let unstored = share.ready_mut().map(SharePartition::unstored);
         match unstored.filter(|change| !change.is_empty()) {
             Some(change) => drop(self.store(ctx, group, change, None, out)),
-            None => drop(self.shares.remove(group)),
+            None => drop(self.give_up(group)),
         }
     }
 
@@ -331,10 +334,30 @@ impl Leader {
         }
     }
 
+    /// The group is deleted, and what was counted of it.
+    pub fn forget_figures(&mut self, group: &str) {
+        self.given_up.remove(group);
+    }
+
+    fn give_up(&mut self, group: &str) -> Option<Share> {
+        let (group, share) = self.shares.remove_entry(group)?;
+        if let Some(partition) = share.ready() {
+            self.given_up.insert(group, partition.emptied());
+        }
+        Some(share)
+    }
+
+    /// Share partitions with their figures, by group; empty where they are not in memory now.
+    pub fn figures(&self) -> impl Iterator<Item = (&Str, &SharePartition)> {
+        let ready = self.shares.iter();
+        let ready = ready.filter_map(|(group, share)| Some((group, share.ready()?)));
+        ready.chain(&self.given_up)
+    }
+
     /// Forgets the share partition of a group; the next use loads it again. Writes that are not
     /// answered are given up: whether they are stored shows when the state is read.
     pub fn forget(&mut self, group: &str, out: &mut Outbox<LeaderReply>) {
-        if let Some(share) = self.shares.remove(group) {
+        if let Some(share) = self.give_up(group) {
             self.turn_away(share.waiting, ErrorCode::COORDINATOR_NOT_AVAILABLE, out);
         }
         let name = Str::from(group);

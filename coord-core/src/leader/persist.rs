@@ -179,6 +179,9 @@ impl Leader {
             false => pending,
         };
         let mut partition = SharePartition::load(config, start, &batches, held);
+        if let Some(before) = self.given_up.remove(group) {
+            partition.count_on(&before);
+        }
         let trimmed = partition.archive_below(ctx.log_start);
         share.phase = Phase::Ready {
             partition: Box::new(partition),

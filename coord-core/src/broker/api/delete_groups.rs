@@ -51,6 +51,9 @@ impl Broker {
     fn remove_group(&mut self, group: &Str, gate: &mut Option<OpId>) {
         self.with_group(group, None, |group, _, _, _| group.delete());
         self.groups.remove(group);
+        for leader in self.leaders.values_mut() {
+            leader.forget_figures(group);
+        }
         self.arm_group(group);
         let partition = partition_for_id(group, self.offsets_partitions());
         *gate = later(*gate, self.gc_gate(partition));

@@ -53,7 +53,39 @@ impl BrokerConfig {
             config.values.insert(def.name, value.trim().to_string());
         }
         config.check_advertised()?;
+        config.check_group_defaults()?;
         Ok(config)
+    }
+
+    /// What holds where a group asks for nothing lies within the bounds of what it may ask for, and
+    /// heartbeats come more than once in a session timeout.
+    fn check_group_defaults(&self) -> Result<(), String> {
+        for def in BROKER_CONFIGS {
+            let (name, own) = (def.name, def.name.strip_prefix("group."));
+            let Some((bounds, (kind, suffix))) =
+                own.and_then(|own| Some((self.group_bounds(own)?, own.split_once('.')?)))
+            else {
+                continue;
+            };
+            let bound = |which| format!("group.{kind}.{which}.{suffix}");
+            let (low, high) = (bound("min"), bound("max"));
+            let value = self.number(name);
+            let (wrong, than, bound) = match value {
+                _ if bounds.high < bounds.low => (high.as_str(), "greater", &low),
+                value if value < bounds.low => (name, "greater", &low),
+                value if value > bounds.high => (name, "less", &high),
+                _ => continue,
+            };
+            return Err(format!("{wrong} must be {than} than or equal to {bound}"));
+        }
+        for kind in ["consumer", "share"] {
+            let heartbeat = format!("group.{kind}.heartbeat.interval.ms");
+            let session = format!("group.{kind}.session.timeout.ms");
+            if self.number(&heartbeat) >= self.number(&session) {
+                return Err(format!("{heartbeat} must be less than {session}"));
+            }
+        }
+        Ok(())
     }
 
     fn check_advertised(&mut self) -> Result<(), String> {
@@ -167,6 +199,38 @@ mod tests {
         assert_eq!(config.int("num.partitions"), 4);
         assert_eq!(config.unknown(), ["zookeeper.connect"]);
         assert_eq!(config.number("transaction.max.timeout.ms"), 900_000);
+    }
+
+    #[test]
+    fn defaults_of_groups_lie_within_their_bounds() {
+        let refused =
+            |pairs: &[(&str, &str)]| BrokerConfig::from_pairs(pairs.iter().copied()).unwrap_err();
+        let session = "group.share.session.timeout.ms";
+        let below = refused(&[(session, "1000")]);
+        let rule = "must be greater than or equal to group.share.min.session.timeout.ms";
+        assert_eq!(below, format!("{session} {rule}"));
+        let above = refused(&[("group.share.delivery.count.limit", "11")]);
+        assert!(
+            above.ends_with("must be less than or equal to group.share.max.delivery.count.limit")
+        );
+        let crossed = refused(&[("group.share.min.session.timeout.ms", "70000")]);
+        assert_eq!(
+            crossed,
+            format!("group.share.max.session.timeout.ms {rule}")
+        );
+        let slow = refused(&[
+            ("group.share.min.session.timeout.ms", "4000"),
+            (session, "4000"),
+        ]);
+        assert_eq!(
+            slow,
+            format!("group.share.heartbeat.interval.ms must be less than {session}")
+        );
+        let both = [
+            ("group.share.min.session.timeout.ms", "9000"),
+            (session, "9000"),
+        ];
+        assert!(BrokerConfig::from_pairs(both).is_ok());
     }
 
     #[test]

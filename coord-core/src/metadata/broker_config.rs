@@ -209,9 +209,11 @@ mod tests {
         let below = refused(&[(session, "1000")]);
         let rule = "must be greater than or equal to group.share.min.session.timeout.ms";
         assert_eq!(below, format!("{session} {rule}"));
-        let above = refused(&[("group.share.delivery.count.limit", "11")]);
-        assert!(
-            above.ends_with("must be less than or equal to group.share.max.delivery.count.limit")
+        let above = refused(&[("group.share.record.lock.duration.ms", "70000")]);
+        let rule_above = "must be less than or equal to group.share.max.record.lock.duration.ms";
+        assert_eq!(
+            above,
+            format!("group.share.record.lock.duration.ms {rule_above}")
         );
         let crossed = refused(&[("group.share.min.session.timeout.ms", "70000")]);
         assert_eq!(

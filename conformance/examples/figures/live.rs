@@ -61,6 +61,8 @@ fn start(program: &str, data: &Path) -> Fallible<(Process, String, Duration)> {
         .arg(data)
         .args([
             "--set",
+            "group.share.max.partition.max.record.locks=10000",
+            "--set",
             "group.share.partition.max.record.locks=10000",
             "--set",
             "group.share.record.lock.duration.ms=60000",

@@ -512,7 +512,8 @@ impl World {
             },
             member: Some(member(index)),
             member_error: ErrorCode::NONE,
-            any_version: false,
+            // As below version 5 of TxnOffsetCommit.
+            any_version: !self.scale.epoch_per_txn,
             ranges: vec![StagedRange {
                 first_offset: offset,
                 last_offset: offset,

@@ -154,8 +154,10 @@ impl Broker {
             return self.append_produced(slot, place, log, &batch, TxnCheck::Unverified);
         }
         let Some(id) = &request.transactional_id else {
+            // Kafka's code: nobody may write for an id that is not named.
             let message = "a transactional batch needs a transactional id";
-            return Some(Outcome::refused(ErrorCode::INVALID_REQUEST, message));
+            let code = ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+            return Some(Outcome::refused(code, message));
         };
         let open = self
             .logs

@@ -100,7 +100,8 @@ impl Session<'_> {
         succeeded && matches!(expected, Expected::Acquired(_))
     }
 
-    /// A broker hears of the end of a connection a little later, and its coordinators of a new topic.
+    /// A broker hears of the end of a connection a little later, and its coordinators of a new topic or
+    /// of one that is gone.
     pub(crate) fn let_it_be_noticed(&mut self) {
         for _ in 0..ROUNDS_TO_NOTICE {
             self.may_settle(0);

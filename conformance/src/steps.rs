@@ -342,7 +342,10 @@ impl<'a> Session<'a> {
             .find(|topic| topic.error_code != code)
         {
             Some(topic) => Err(format!("the deletion ends in {}", topic.error_code)),
-            None => Ok(()),
+            None => {
+                self.let_it_be_noticed();
+                Ok(())
+            }
         }
     }
 

@@ -44,7 +44,10 @@ pub(crate) fn run() -> Fallible<()> {
 
 /// A broker with one topic, and a connection to administer it.
 fn start(partitions: i32) -> Fallible<(Cores, usize, Topic)> {
-    let configs = [("group.share.partition.max.record.locks", "10000")];
+    let configs = [
+        ("group.share.max.partition.max.record.locks", "10000"),
+        ("group.share.partition.max.record.locks", "10000"),
+    ];
     let mut cores = Cores::new(&configs)?;
     let admin = cores.connect()?;
     let topic = speech::create_topic(&mut cores, admin, "load", partitions)?;

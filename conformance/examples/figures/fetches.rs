@@ -45,6 +45,8 @@ pub(crate) fn run() -> Fallible<()> {
 /// A broker with one topic, and a connection to administer it.
 fn start(partitions: i32) -> Fallible<(Cores, usize, Topic)> {
     let configs = [
+        // Time stands still here, and members join at once.
+        ("group.share.assignment.interval.ms", "0"),
         ("group.share.max.partition.max.record.locks", "10000"),
         ("group.share.partition.max.record.locks", "10000"),
     ];

@@ -30,6 +30,17 @@ pub(super) enum Existence {
     NoTopic,
 }
 
+impl Existence {
+    /// What a request is told that names the partition.
+    pub(super) fn check(self) -> Result<(), ErrorCode> {
+        match self {
+            Existence::Exists => Ok(()),
+            Existence::NoPartition => Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
+            Existence::NoTopic => Err(ErrorCode::UNKNOWN_TOPIC_ID),
+        }
+    }
+}
+
 /// A partition of a session.
 #[derive(Clone, Copy, Debug)]
 struct Part {

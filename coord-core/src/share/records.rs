@@ -10,8 +10,8 @@ use core::fmt;
 
 use ackord_machine::{PendingAck, TxnOwner, WallTime};
 use ackord_proto::coordinator_records::{
-    ShareGroupStateRecord, ShareSnapshotKey, ShareSnapshotValue, ShareUpdateKey, ShareUpdateValue,
-    StateBatch, encode_key, encode_value,
+    RecordKey, ShareGroupStateRecord, ShareSnapshotKey, ShareSnapshotValue, ShareUpdateKey,
+    ShareUpdateValue, StateBatch, encode_key, encode_value,
 };
 use ackord_proto::kip1289::TX_PENDING;
 use ackord_proto::message::DecodeError;
@@ -21,9 +21,6 @@ use bytes::Bytes;
 use super::delivery_ranges::{Delivery, DeliveryRanges};
 use super::state::{ShareKey, ShareState};
 use crate::outbox::{ProducerEpoch, StateRecord};
-
-/// What the key of a snapshot begins with: its record type.
-const SNAPSHOT: [u8; 2] = [0, 0];
 
 /// A record that cannot be taken into the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -307,7 +304,11 @@ pub(super) fn update(key: &ShareKey, update: ShareUpdate) -> StateRecord {
 
 /// The share partition of a snapshot or tombstone.
 pub(super) fn snapshot_key_of(record: &StateRecord) -> Option<ShareKey> {
-    if !record.key.starts_with(&SNAPSHOT) {
+    // Most records are updates, which are not worth to be read.
+    if !record
+        .key
+        .starts_with(&ShareSnapshotKey::RECORD_TYPE.to_be_bytes())
+    {
         return None;
     }
     match ShareGroupStateRecord::decode(&record.key, None) {

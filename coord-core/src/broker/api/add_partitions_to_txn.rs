@@ -148,17 +148,7 @@ impl Broker {
             Ok(()) if tc.holds(transaction.producer_id, topic, partition) => ErrorCode::NONE,
             Ok(()) => ErrorCode::TRANSACTION_ABORTABLE,
         };
-        let verdicts: Vec<Vec<ErrorCode>> = transaction
-            .topics
-            .iter()
-            .map(|topic| {
-                topic
-                    .partitions
-                    .iter()
-                    .map(|index| verdict(&topic.name, *index))
-                    .collect()
-            })
-            .collect();
+        let verdicts = of_each(&transaction.topics, verdict);
         self.set_verdicts(ticket, verdicts);
         self.finish_add_partitions(ticket.slot, u32::MAX, ErrorCode::NONE);
     }
@@ -180,23 +170,15 @@ impl Broker {
         ticket: Ticket,
         transaction: &AddPartitionsToTxnTransaction,
     ) -> bool {
-        let verify_only = transaction.verify_only;
-        if partitions_of(&transaction.topics)
-            .iter()
-            .all(|(topic, index)| self.check_partition(topic, *index, verify_only).is_ok())
-        {
+        let verdict = |topic: &str, index| {
+            let checked = self.check_partition(topic, index, transaction.verify_only);
+            checked.err().unwrap_or(ErrorCode::OPERATION_NOT_ATTEMPTED)
+        };
+        let verdicts = of_each(&transaction.topics, verdict);
+        let refuses = |code: &ErrorCode| *code != ErrorCode::OPERATION_NOT_ATTEMPTED;
+        if !verdicts.iter().flatten().any(refuses) {
             return false;
         }
-        let topics = transaction.topics.iter().map(|topic| {
-            let codes = topic.partitions.iter().map(|index| {
-                match self.check_partition(&topic.name, *index, verify_only) {
-                    Ok(()) => ErrorCode::OPERATION_NOT_ATTEMPTED,
-                    Err(code) => code,
-                }
-            });
-            codes.collect()
-        });
-        let verdicts: Vec<Vec<ErrorCode>> = topics.collect();
         self.set_verdicts(ticket, verdicts);
         true
     }
@@ -223,6 +205,18 @@ impl Broker {
             self.respond_whole(slot, gather.into_response(), missing);
         }
     }
+}
+
+/// One code for each partition, topic by topic.
+fn of_each(
+    topics: &[AddPartitionsToTxnTopic],
+    verdict: impl Fn(&str, i32) -> ErrorCode,
+) -> Vec<Vec<ErrorCode>> {
+    let topics = topics.iter().map(|topic| {
+        let codes = topic.partitions.iter();
+        codes.map(|index| verdict(&topic.name, *index)).collect()
+    });
+    topics.collect()
 }
 
 fn partitions_of(topics: &[AddPartitionsToTxnTopic]) -> Vec<(Str, i32)> {

@@ -157,11 +157,8 @@ impl Broker {
 
     /// What is wrong with a partition that a share request names.
     pub(super) fn check_share_partition(&self, id: LogId) -> Result<(), ErrorCode> {
-        match self.existence(id) {
-            Existence::NoTopic => Err(ErrorCode::UNKNOWN_TOPIC_ID),
-            Existence::NoPartition => Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
-            Existence::Exists => self.readable_log(id).map(|_| ()),
-        }
+        self.existence(id).check()?;
+        self.readable_log(id).map(|_| ())
     }
 
     /// Has everything that waits for a log look again.

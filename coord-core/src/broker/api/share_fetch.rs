@@ -187,11 +187,7 @@ impl Broker {
     fn unknown_partitions(&self, request: &ShareFetchRequest) -> BTreeMap<LogId, PartitionAnswer> {
         let named = wanted(request).into_iter();
         let failed = named.filter_map(|log| {
-            let code = match self.existence(log) {
-                Existence::Exists => return None,
-                Existence::NoPartition => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
-                Existence::NoTopic => ErrorCode::UNKNOWN_TOPIC_ID,
-            };
+            let code = self.existence(log).check().err()?;
             Some((log, PartitionAnswer::failed(code)))
         });
         failed.collect()
@@ -205,19 +201,15 @@ impl Broker {
     ) -> Vec<LogId> {
         let mut logs = Vec::new();
         for (log, before) in self.share_sessions.rotated(&terms.group, &terms.member) {
-            let code = match self.existence(log) {
-                Existence::Exists => {
-                    logs.push(log);
-                    continue;
-                }
-                Existence::NoPartition => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+            let existence = match self.existence(log) {
                 // The session knows the name of a topic that went.
-                Existence::NoTopic if before != Existence::NoTopic => {
-                    ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
-                }
-                Existence::NoTopic => ErrorCode::UNKNOWN_TOPIC_ID,
+                Existence::NoTopic if before != Existence::NoTopic => Existence::NoPartition,
+                now => now,
             };
-            answers.entry(log).or_default().code = code;
+            match existence.check() {
+                Ok(()) => logs.push(log),
+                Err(code) => answers.entry(log).or_default().code = code,
+            }
         }
         if terms.acks_only {
             logs.clear();

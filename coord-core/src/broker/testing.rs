@@ -2,6 +2,7 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::ToString;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use ackord_machine::{
@@ -14,7 +15,9 @@ use ackord_proto::messages::create_topics::CreatableTopic;
 use ackord_proto::messages::produce::{PartitionProduceData, TopicProduceData};
 use ackord_proto::messages::share_fetch::{self, AcquiredRecords};
 use ackord_proto::messages::{
-    CreateTopicsRequest, ProduceRequest, ShareFetchRequest, ShareGroupHeartbeatRequest,
+    CreateTopicsRequest, ProduceRequest, ShareAcknowledgeRequest, ShareFetchRequest,
+    ShareGroupHeartbeatRequest, WriteShareGroupStateRequest, share_acknowledge as acks,
+    write_share_group_state as write,
 };
 use ackord_proto::reader::Reader;
 use ackord_proto::records::BatchHeader;
@@ -64,6 +67,24 @@ pub(in crate::broker) struct TestBroker {
     replies: VecDeque<Response>,
     conn: ConnId,
     correlation: i32,
+}
+
+/// A write of the state of one share partition.
+pub(in crate::broker) fn write_share_state(
+    group: &str,
+    topic_id: Uuid,
+    data: write::PartitionData,
+) -> WriteShareGroupStateRequest {
+    let topic = write::WriteStateData {
+        topic_id,
+        partitions: vec![data],
+        ..Default::default()
+    };
+    WriteShareGroupStateRequest {
+        group_id: Str::from(group),
+        topics: vec![topic],
+        ..Default::default()
+    }
 }
 
 impl TestBroker {
@@ -285,6 +306,41 @@ impl TestBroker {
         partitions
             .flat_map(|partition| partition.acquired_records)
             .collect()
+    }
+
+    /// Member `m` of `g` acknowledges records of partition 0: their offsets and the types.
+    pub(in crate::broker) fn share_acknowledge(
+        &mut self,
+        topic_id: Uuid,
+        share_session_epoch: i32,
+        records: impl Iterator<Item = (i64, i8)>,
+    ) {
+        let batches = records.map(|(offset, kind)| acks::AcknowledgementBatch {
+            first_offset: offset,
+            last_offset: offset,
+            acknowledge_types: vec![kind],
+            ..Default::default()
+        });
+        let partition = acks::AcknowledgePartition {
+            acknowledgement_batches: batches.collect(),
+            ..Default::default()
+        };
+        let topic = acks::AcknowledgeTopic {
+            topic_id,
+            partitions: [partition].into(),
+            ..Default::default()
+        };
+        let request = ShareAcknowledgeRequest {
+            group_id: Some(Str::from("g")),
+            member_id: Some(Str::from("m")),
+            share_session_epoch,
+            topics: [topic].into(),
+            ..Default::default()
+        };
+        let response = ask!(self, ShareAcknowledge, 1, request);
+        assert_eq!(response.error_code, ErrorCode::NONE);
+        let topic = response.responses.first().expect("one topic");
+        assert_eq!(topic.partitions[0].error_code, ErrorCode::NONE);
     }
 
     fn run(&mut self) {

@@ -1,10 +1,8 @@
 //! Dead letter queues whose configuration changes while records wait.
 
 use ackord_proto::error_code::ErrorCode;
+use ackord_proto::messages::IncrementalAlterConfigsRequest;
 use ackord_proto::messages::incremental_alter_configs::{AlterConfigsResource, AlterableConfig};
-use ackord_proto::messages::{
-    IncrementalAlterConfigsRequest, ShareAcknowledgeRequest, share_acknowledge as acks,
-};
 use ackord_proto::records::BatchBuilder;
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
@@ -37,32 +35,7 @@ fn set(test: &mut TestBroker, resource_type: i8, owner: &str, name: &str, value:
 }
 
 fn reject(test: &mut TestBroker, topic_id: Uuid, share_session_epoch: i32, offset: i64) {
-    let batch = acks::AcknowledgementBatch {
-        first_offset: offset,
-        last_offset: offset,
-        acknowledge_types: vec![3],
-        ..Default::default()
-    };
-    let partition = acks::AcknowledgePartition {
-        acknowledgement_batches: vec![batch],
-        ..Default::default()
-    };
-    let topic = acks::AcknowledgeTopic {
-        topic_id,
-        partitions: [partition].into(),
-        ..Default::default()
-    };
-    let request = ShareAcknowledgeRequest {
-        group_id: Some(Str::from("g")),
-        member_id: Some(Str::from("m")),
-        share_session_epoch,
-        topics: [topic].into(),
-        ..Default::default()
-    };
-    let response = ask!(test, ShareAcknowledge, 1, request);
-    assert_eq!(response.error_code, ErrorCode::NONE);
-    let topic = response.responses.first().expect("one topic");
-    assert_eq!(topic.partitions[0].error_code, ErrorCode::NONE);
+    test.share_acknowledge(topic_id, share_session_epoch, [(offset, 3)].into_iter());
 }
 
 fn written(test: &TestBroker) -> u64 {

@@ -2,17 +2,13 @@
 
 use ackord_machine::StoredBatch;
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::{
-    ShareAcknowledgeRequest, WriteShareGroupStateRequest, share_acknowledge as acks,
-    write_share_group_state as write,
-};
+use ackord_proto::messages::write_share_group_state as write;
 use ackord_proto::records::{BatchBuilder, RecordIter};
-use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::broker::testing::{TestBroker, ask};
+use crate::broker::testing::{TestBroker, ask, write_share_state};
 use crate::metadata::SHARE_STATE_TOPIC;
 use crate::outbox::StateRecord;
 use crate::share::{ShareCoordinator, ShareCoordinatorConfig, ShareKey, ShareState};
@@ -51,16 +47,7 @@ fn update(test: &mut TestBroker, topic_id: Uuid, partition: i32, delivery_count:
         state_batches: vec![batch],
         ..Default::default()
     };
-    let topic = write::WriteStateData {
-        topic_id,
-        partitions: vec![data],
-        ..Default::default()
-    };
-    let request = WriteShareGroupStateRequest {
-        group_id: Str::from("g"),
-        topics: vec![topic],
-        ..Default::default()
-    };
+    let request = write_share_state("g", topic_id, data);
     let response = ask!(test, WriteShareGroupState, 1, request);
     let code = response.results[0].partitions[0].error_code;
     assert_eq!(code, ErrorCode::NONE);
@@ -216,36 +203,11 @@ fn fetched(test: &mut TestBroker, topic: Uuid, session_epoch: i32) -> Vec<(i64, 
     offsets.collect()
 }
 
-fn acknowledge(
-    test: &mut TestBroker,
-    topic_id: Uuid,
-    share_session_epoch: i32,
-    got: &[(i64, i16)],
-) {
-    let batch = |(offset, count): &(i64, i16)| acks::AcknowledgementBatch {
-        first_offset: *offset,
-        last_offset: *offset,
-        // Every second one is accepted at once, the others when they come again.
-        acknowledge_types: vec![if *count > 1 || offset % 2 == 0 { 1 } else { 2 }],
-        ..Default::default()
-    };
-    let partition = acks::AcknowledgePartition {
-        acknowledgement_batches: got.iter().map(batch).collect(),
-        ..Default::default()
-    };
-    let topic = acks::AcknowledgeTopic {
-        topic_id,
-        partitions: [partition].into(),
-        ..Default::default()
-    };
-    let request = ShareAcknowledgeRequest {
-        group_id: Some(Str::from("g")),
-        member_id: Some(Str::from("m")),
-        share_session_epoch,
-        topics: [topic].into(),
-        ..Default::default()
-    };
-    let response = ask!(test, ShareAcknowledge, 1, request);
-    let code = response.responses[0].partitions[0].error_code;
-    assert_eq!(code, ErrorCode::NONE);
+/// Every second one is accepted at once, the others when they come again.
+fn acknowledge(test: &mut TestBroker, topic_id: Uuid, session_epoch: i32, got: &[(i64, i16)]) {
+    let records = got.iter().map(|(offset, count)| {
+        let kind = if *count > 1 || offset % 2 == 0 { 1 } else { 2 };
+        (*offset, kind)
+    });
+    test.share_acknowledge(topic_id, session_epoch, records);
 }

@@ -15,7 +15,7 @@ use ackord_proto::uuid::Uuid;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::broker::testing::{TestBroker, ask};
+use crate::broker::testing::{TestBroker, ask, write_share_state};
 
 fn initialize(test: &mut TestBroker, group: &str, topic_id: Uuid, partition: i32) -> ErrorCode {
     let data = initialize::PartitionData {
@@ -80,16 +80,7 @@ fn write_request(group: &str, topic_id: Uuid, partition: i32) -> WriteShareGroup
         state_batches: vec![batch],
         ..Default::default()
     };
-    let topic = write::WriteStateData {
-        topic_id,
-        partitions: vec![data],
-        ..Default::default()
-    };
-    WriteShareGroupStateRequest {
-        group_id: Str::from(group),
-        topics: vec![topic],
-        ..Default::default()
-    }
+    write_share_state(group, topic_id, data)
 }
 
 fn write(test: &mut TestBroker, group: &str, topic: Uuid, partition: i32) -> ErrorCode {

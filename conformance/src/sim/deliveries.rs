@@ -43,12 +43,19 @@ struct Seen {
 }
 
 impl Record {
-    /// The delivery count that a later one contradicts. Answers to requests that waited at the same
-    /// time leave in any order, when what they wait for is stored or read.
-    fn contradicts(&self, count: i16, era: u64, arrived_us: u64, limit: i16) -> Option<i16> {
+    /// The delivery count that a later one contradicts: a smaller one, or below `limit` the same in
+    /// the same era. Answers to requests that waited at the same time leave in any order, when what they
+    /// wait for is stored or read.
+    fn contradicts(
+        &self,
+        count: i16,
+        era: Option<u64>,
+        arrived_us: u64,
+        limit: i16,
+    ) -> Option<i16> {
         let contradicts = |seen: &&Seen| match count.cmp(&seen.count) {
             Ordering::Less => seen.left_us < arrived_us,
-            Ordering::Equal => count < limit && seen.era == era,
+            Ordering::Equal => count < limit && era == Some(seen.era),
             Ordering::Greater => false,
         };
         self.seen.iter().rev().find(contradicts).map(|it| it.count)
@@ -292,8 +299,8 @@ impl Deliveries {
                     Some("delivered again after its acknowledgement was confirmed".to_string());
             } else if count > limit || count < 1 {
                 problem = Some(format!("delivery count {count}, the limit is {limit}"));
-            } else if let Some(before) = record.contradicts(count, era, arrived_us, limit)
-                && (current || count < before)
+            } else if let Some(before) =
+                record.contradicts(count, current.then_some(era), arrived_us, limit)
             {
                 problem = Some(format!("delivery count {before} came before {count}"));
             }

@@ -54,6 +54,7 @@ fn serve<C: Core>(listener: TcpListener, make: impl FnOnce(Now) -> C) -> Result<
     });
     let answer = move |event| match event {
         StoreEvent::Completed(done) => drop(completed.send((Input::Completed(done), None))),
+        StoreEvent::Settled { .. } => {}
         StoreEvent::Warning(text) => eprintln!("{text}"),
     };
     let store = LogStore::open(Path::new(""), Durability::Memory, answer).map_err(Error::other)?;

@@ -124,7 +124,9 @@ fn store(dir: &Path, load: &Load, durability: Durability) -> io::Result<()> {
     let path = dir.join("store");
     let (sender, events) = mpsc::channel();
     let store = LogStore::open(&path, durability, move |event| {
-        let _ = sender.send((event, Instant::now()));
+        if !matches!(event, StoreEvent::Settled { .. }) {
+            let _ = sender.send((event, Instant::now()));
+        }
     })
     .map_err(io::Error::other)?;
     let bytes = Bytes::from(vec![7; load.size]);

@@ -131,10 +131,10 @@ impl View for Memory {
         let mut bytes = 0;
         let mut answer: Vec<StoredBatch> = Vec::new();
         for batch in logs.get(&log).into_iter().flat_map(|log| log.from(from)) {
-            if bytes >= max_bytes && !answer.is_empty() {
+            bytes += batch.bytes.len();
+            if bytes > max_bytes && !answer.is_empty() {
                 break;
             }
-            bytes += batch.bytes.len();
             answer.push(batch.clone());
         }
         Ok(answer)

@@ -138,20 +138,22 @@ impl Queue {
         Some(mem::take(&mut state.writes))
     }
 
-    /// `count` more writes are done; `view` shows them. No view: the store is out of order.
-    pub(crate) fn written(&self, count: u64, view: Option<Arc<dyn View>>) {
+    /// `count` more writes are done; `view` shows them. No view: the store is out of order. Whether
+    /// no write waits.
+    pub(crate) fn written(&self, count: u64, view: Option<Arc<dyn View>>) -> bool {
         let mut state = self.lock();
         state.done += count;
         if state.done == state.submitted {
             state.newest.clear();
         }
         let old = mem::replace(&mut state.view, view);
-        let wake_reader = !state.reads.is_empty();
+        let (wake_reader, idle) = (!state.reads.is_empty(), state.writes.is_empty());
         drop(state);
         if wake_reader {
             self.reader.notify_one();
         }
         drop(old);
+        idle
     }
 
     /// Takes the view away and waits until the reader has let go of it.
@@ -187,11 +189,14 @@ impl Queue {
         }
     }
 
-    /// The reader is done with a view.
-    pub(crate) fn return_view(&self, view: Option<Arc<dyn View>>) {
+    /// The reader is done with a view. Whether no read waits.
+    pub(crate) fn return_view(&self, view: Option<Arc<dyn View>>) -> bool {
         let state = self.lock();
         drop(view);
-        self.view_returned.notify_one();
-        drop(state);
+        // Only then someone waits for it: a call to the kernel for each read is worth saving.
+        if state.view.is_none() {
+            self.view_returned.notify_one();
+        }
+        state.reads.is_empty()
     }
 }

@@ -15,11 +15,12 @@ pub(crate) fn run(queue: &Queue, events: &Events) {
             || StorageFault::Corrupt,
             || answer(view.as_ref(), read.kind),
         );
-        queue.return_view(view);
+        let idle = queue.return_view(view);
         events(StoreEvent::Completed(Completion {
             id: read.id,
             outcome,
         }));
+        events(StoreEvent::Settled { idle });
     }
 }
 

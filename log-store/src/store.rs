@@ -32,6 +32,12 @@ pub enum Durability {
 pub enum StoreEvent {
     /// An operation ended.
     Completed(Completion),
+    /// The thread that said what it completed has said all of it. With `idle` no work waits for it, so
+    /// that its owner may use it for a moment.
+    Settled {
+        /// Nothing waits for this thread.
+        idle: bool,
+    },
     /// Something went wrong that a person should know of.
     Warning(String),
 }

@@ -98,7 +98,8 @@ impl Writer {
             self.note(id, verdict);
             self.complete(id, verdict);
         }
-        self.queue.written(count, self.view());
+        let idle = self.queue.written(count, self.view()) && waiting.is_empty();
+        (self.events)(StoreEvent::Settled { idle });
     }
 
     fn commit(&mut self, group: Group) -> Option<StorageFault> {
@@ -150,7 +151,8 @@ impl Writer {
                 Write::Thaw { log } => self.heads.thaw(log),
             }
         }
-        self.queue.written(count, None);
+        let idle = self.queue.written(count, None);
+        (self.events)(StoreEvent::Settled { idle });
     }
 
     /// Remembers what failed, for the operations that must not outlive it.
@@ -272,7 +274,7 @@ mod tests {
             loop {
                 match self.events.recv().expect("the store lives") {
                     StoreEvent::Completed(Completion { id, outcome }) => return (id.0, outcome),
-                    StoreEvent::Warning(_) => {}
+                    StoreEvent::Settled { .. } | StoreEvent::Warning(_) => {}
                 }
             }
         }
@@ -463,6 +465,25 @@ mod tests {
     }
 
     #[test]
+    fn the_writer_says_when_nothing_waits_for_it() {
+        let bench = Bench::new();
+        let settled = || {
+            let mut settled = bench.events.iter().filter_map(|event| match event {
+                StoreEvent::Settled { idle } => Some(idle),
+                StoreEvent::Completed(_) | StoreEvent::Warning(_) => None,
+            });
+            settled.next()
+        };
+        bench.store.submit(append(1, 0, 0));
+        assert_eq!(bench.started.recv(), Ok(1));
+        bench.store.submit(append(2, 0, 1));
+        bench.fate(Fate::Work);
+        assert_eq!(settled(), Some(false));
+        bench.fate(Fate::Work);
+        assert_eq!(settled(), Some(true));
+    }
+
+    #[test]
     fn closing_finishes_what_was_submitted() {
         let Bench {
             fates,
@@ -478,8 +499,9 @@ mod tests {
         store.close();
         let ids: Vec<u64> = events
             .iter()
-            .map(|event| match event {
-                StoreEvent::Completed(Completion { id, outcome: Ok(_) }) => id.0,
+            .filter_map(|event| match event {
+                StoreEvent::Completed(Completion { id, outcome: Ok(_) }) => Some(id.0),
+                StoreEvent::Settled { .. } => None,
                 other => panic!("{other:?}"),
             })
             .collect();

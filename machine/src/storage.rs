@@ -90,14 +90,14 @@ pub enum OpKind {
         /// How much of each batch.
         detail: LoadDetail,
     },
-    /// Whole batches from the one that contains `from`, until `max_bytes` are reached; at least one
-    /// where there is one.
+    /// Whole batches from the one that contains `from`, as many as `max_bytes` hold; at least one where
+    /// there is one.
     Read {
         /// The log.
         log: LogId,
         /// First offset wanted.
         from: i64,
-        /// Soft limit of the answer in bytes.
+        /// Limit of the answer in bytes, but for the first batch.
         max_bytes: usize,
     },
     /// Batches that end below `before` are forgotten; the log starts at `before` from now on. Where it

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ackord_machine::{Deadline, MonoTime, Now, WallTime};
+use ackord_machine::{MonoTime, Now, WallTime};
 
 /// Where the core's thread has its time from.
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +43,11 @@ impl Clock {
         }
     }
 
-    /// How long to wait for a deadline; `None` until something else comes.
-    pub(crate) fn until(&self, deadline: Deadline) -> Option<Duration> {
+    /// How long to wait until `at`; `None` until something else comes.
+    pub(crate) fn until(&self, at: MonoTime) -> Option<Duration> {
         match self.0 {
             Source::Manual(_) => None,
-            Source::System(_) => Some(deadline.at.since(self.now().mono)),
+            Source::System(_) => Some(at.since(self.now().mono)),
         }
     }
 

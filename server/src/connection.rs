@@ -147,9 +147,20 @@ impl<S: Stream> Driver<S> {
         self.connection.shared.logger.debug(text);
     }
 
-    /// A turn: writes and reads what is possible, then tells the core of all of it at once.
+    /// Writes and reads what is possible, then tells the core of all of it at once.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
         let turned = self.turn(context);
+        if self.tell() && turned.is_pending() {
+            // The core has had its turn right here: its replies need not wait for another poll.
+            let turned = self.turn(context);
+            self.tell();
+            return turned;
+        }
+        turned
+    }
+
+    /// Tells the core the news. Whether it has heard them already.
+    fn tell(&mut self) -> bool {
         self.allowance.count(self.incoming.buffered());
         // A core that has not asked may wait for just this before it does.
         let now = !self.news.is_empty() || !self.allowance.is_asked();
@@ -157,10 +168,12 @@ impl<S: Stream> Driver<S> {
             let conn = self.connection.conn;
             self.news.push(Item::Input(Input::Sent { conn, bytes }));
         }
-        if !self.news.is_empty() {
-            self.connection.shared.inbox.push_all(self.news.drain(..));
+        if self.news.is_empty() {
+            return false;
         }
-        turned
+        let shared = &self.connection.shared;
+        shared.inbox.put(self.news.drain(..));
+        shared.turn()
     }
 
     fn turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {

@@ -1,8 +1,6 @@
 //! A running broker.
 
-use std::any::Any;
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -18,13 +16,14 @@ use ackord_machine::{Limits, Now};
 
 use crate::clock::Clock;
 use crate::connection::Connection;
-use crate::core_thread::CoreThread;
+use crate::core_driver::CoreDriver;
 use crate::flags::Durability;
 use crate::inbox::{Inbox, Item};
 use crate::link::Link;
 use crate::logging::Logger;
 use crate::phase::{self, Phase, PhaseCell};
 use crate::router::Router;
+use crate::seat::Seat;
 use crate::start::StartError;
 
 /// Connections above the limit of the core that are still handed to it, so that it can refuse them
@@ -41,6 +40,7 @@ pub struct Host {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) inbox: Inbox,
+    pub(crate) seat: Seat,
     pub(crate) phase: PhaseCell,
     pub(crate) logger: Logger,
     pub(crate) frame_bytes: usize,
@@ -89,6 +89,7 @@ impl Host {
     ) -> Result<Host, StartError> {
         let shared = Arc::new(Shared {
             inbox: Inbox::default(),
+            seat: Seat::default(),
             phase: PhaseCell::new(),
             logger,
             frame_bytes: limits.frame_bytes,
@@ -100,23 +101,21 @@ impl Host {
         let answered = shared.clone();
         let events = move |event| match event {
             StoreEvent::Completed(completion) => {
-                answered
-                    .inbox
-                    .push(Item::Input(Input::Completed(completion)));
+                let completed = Input::Completed(completion);
+                answered.inbox.put([Item::Input(completed)]);
             }
+            StoreEvent::Settled { idle: true } => {
+                answered.turn();
+            }
+            StoreEvent::Settled { idle: false } => answered.inbox.call(),
             StoreEvent::Warning(text) => answered.logger.error(text),
         };
         let store = LogStore::open(dir, durability.into(), events).map_err(StartError::Store)?;
         let core = make(clock.now()).map_err(StartError::Config)?;
         let router = Router::new(store, logger);
-        let thread = CoreThread::new(core, clock, router, shared.clone());
-        let ended = shared.clone();
-        let work = move || {
-            let result = catch_unwind(AssertUnwindSafe(|| thread.run()));
-            let result = result.unwrap_or_else(|panic| Err(panicked(&*panic)));
-            ended.inbox.shut();
-            ended.phase.advance(Phase::Finished(result));
-        };
+        let driver = CoreDriver::new(core, clock, router, shared.clone());
+        let own = shared.clone();
+        let work = move || own.drive(Box::new(driver), clock);
         thread::Builder::new()
             .name("core".into())
             .spawn(work)
@@ -204,14 +203,4 @@ impl From<Durability> for ackord_log_store::Durability {
             Durability::Sync => ackord_log_store::Durability::Sync,
         }
     }
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!(
-        "the core stopped because of a mistake in it ({}); what was acknowledged is kept, start \
-         the broker again and report this",
-        text.unwrap_or("no text")
-    )
 }

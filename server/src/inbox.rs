@@ -1,7 +1,8 @@
-//! Everything that the thread of the core is told, in one queue.
+//! Everything that the core is told, in one queue, and whose turn it is to tell it.
 //!
 //! Whoever puts something in never waits. The queue is bounded by what may be under way: see the
-//! crate.
+//! crate. The core has one driver at a time; whoever enters takes all that waits, and what comes
+//! meanwhile is left to the core's own thread.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use ackord_coord_core::contract::{ConnId, Input};
 use ackord_coord_core::metrics::MetricFamily;
+use ackord_machine::MonoTime;
 
 use crate::link::Link;
 use crate::probe::Job;
@@ -49,14 +51,42 @@ impl Item {
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     queue: Mutex<Queue>,
-    filled: Condvar,
+    /// The core's own thread waits here.
+    called: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     items: VecDeque<Item>,
-    /// The thread of the core is gone.
+    /// Someone drives the core.
+    driven: bool,
+    /// The core has ended: its own thread has to close it.
+    ended: bool,
+    /// Nobody will drive the core any more.
     shut: bool,
+    /// When the core wants a turn although nothing comes.
+    alarm: Option<MonoTime>,
+    /// The core's own thread looks again at this time; `None`: not by itself.
+    asleep_until: Option<MonoTime>,
+}
+
+impl Queue {
+    /// What whoever drives the core from now on is to tell it.
+    fn enter(&mut self) -> VecDeque<Item> {
+        self.driven = true;
+        mem::take(&mut self.items)
+    }
+
+    /// Nobody drives the core, and something waits.
+    fn calls(&self) -> bool {
+        !self.driven && !self.items.is_empty()
+    }
+
+    /// The core's own thread would sleep through the alarm.
+    fn oversleeps(&self) -> bool {
+        let wakes_before = |at| self.asleep_until.is_some_and(|until| until <= at);
+        self.alarm.is_some_and(|at| !wakes_before(at))
+    }
 }
 
 impl Inbox {
@@ -64,27 +94,99 @@ impl Inbox {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Puts something in, for the core's own thread.
     pub(crate) fn push(&self, item: Item) {
-        self.push_all([item]);
+        self.put([item]);
+        self.call();
     }
 
-    /// Several things at once wake the thread of the core once.
-    pub(crate) fn push_all(&self, items: impl IntoIterator<Item = Item>) {
+    /// Puts things in and wakes nobody: `enter` or `call` has to follow.
+    pub(crate) fn put(&self, items: impl IntoIterator<Item = Item>) {
         let mut queue = self.lock();
         if queue.shut {
             drop(queue);
             return items.into_iter().for_each(Item::discard);
         }
-        let was_empty = queue.items.is_empty();
         queue.items.extend(items);
-        let filled = was_empty && !queue.items.is_empty();
-        drop(queue);
-        if filled {
-            self.filled.notify_one();
+    }
+
+    /// Has the core's own thread see to what waits, unless someone drives the core, who does that
+    /// on leaving.
+    pub(crate) fn call(&self) {
+        if self.lock().calls() {
+            self.called.notify_one();
         }
     }
 
-    /// The thread of the core is gone: what is there and what still comes is nobody's.
+    /// For the core's own thread, before anyone else: enters even where nothing waits.
+    pub(crate) fn begin(&self) -> Option<VecDeque<Item>> {
+        Some(self.lock().enter())
+    }
+
+    /// What to tell the core now; the caller drives it until it leaves. `None`: someone drives it
+    /// already, or nothing waits.
+    pub(crate) fn enter(&self) -> Option<VecDeque<Item>> {
+        let mut queue = self.lock();
+        (queue.calls() && !queue.ended).then(|| queue.enter())
+    }
+
+    /// The caller drives the core no longer.
+    pub(crate) fn leave(&self, alarm: Option<MonoTime>, ended: bool) {
+        let mut queue = self.lock();
+        queue.driven = false;
+        queue.alarm = alarm;
+        queue.ended |= ended;
+        let call = queue.ended || queue.calls() || queue.oversleeps();
+        drop(queue);
+        if call {
+            self.called.notify_one();
+        }
+    }
+
+    /// For the core's own thread: enters once something waits or the alarm is due, `until` which it
+    /// is so long. `None`: the core has ended.
+    pub(crate) fn wait(
+        &self,
+        until: impl Fn(MonoTime) -> Option<Duration>,
+    ) -> Option<VecDeque<Item>> {
+        let mut queue = self.lock();
+        loop {
+            if queue.driven {
+                // Who drives it calls for what is left.
+                queue.asleep_until = None;
+                queue = self.sleep(queue, None);
+                continue;
+            }
+            if queue.ended {
+                return None;
+            }
+            let timeout = queue.alarm.and_then(&until);
+            if queue.calls() || timeout.is_some_and(|timeout| timeout.is_zero()) {
+                return Some(queue.enter());
+            }
+            queue.asleep_until = queue.alarm;
+            queue = self.sleep(queue, timeout);
+        }
+    }
+
+    fn sleep<'a>(
+        &self,
+        queue: MutexGuard<'a, Queue>,
+        timeout: Option<Duration>,
+    ) -> MutexGuard<'a, Queue> {
+        match timeout {
+            Some(timeout) => {
+                let slept = self.called.wait_timeout(queue, timeout);
+                slept.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => self
+                .called
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    /// The core is gone: what is there and what still comes is nobody's.
     pub(crate) fn shut(&self) {
         let mut queue = self.lock();
         queue.shut = true;
@@ -93,26 +195,9 @@ impl Inbox {
         items.into_iter().for_each(Item::discard);
     }
 
+    /// Nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().items.is_empty()
-    }
-
-    /// Everything that is there, once something is or the time is over.
-    pub(crate) fn take(&self, timeout: Option<Duration>) -> VecDeque<Item> {
-        let mut queue = self.lock();
-        if queue.items.is_empty() {
-            queue = match timeout {
-                Some(timeout) => {
-                    let waited = self.filled.wait_timeout(queue, timeout);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self
-                    .filled
-                    .wait(queue)
-                    .unwrap_or_else(PoisonError::into_inner),
-            };
-        }
-        mem::take(&mut queue.items)
     }
 }
 
@@ -147,5 +232,48 @@ mod tests {
         assert_eq!(course(&before), Course::Cut);
         assert_eq!(course(&opened(&inbox)), Course::Cut);
         assert!(inbox.is_empty());
+    }
+
+    #[test]
+    fn the_core_has_one_driver_at_a_time() {
+        let never = |_| None;
+        let inbox = Inbox::default();
+        assert!(inbox.enter().is_none(), "nothing waits");
+        inbox.put([Item::Drain]);
+        assert_eq!(inbox.enter().map(|items| items.len()), Some(1));
+        inbox.put([Item::Drain, Item::Crash]);
+        assert!(inbox.enter().is_none(), "someone drives it");
+        inbox.leave(None, false);
+        assert_eq!(inbox.wait(never).map(|items| items.len()), Some(2));
+        inbox.leave(None, true);
+        inbox.put([Item::Drain]);
+        assert!(inbox.enter().is_none(), "it has ended");
+        assert!(inbox.wait(never).is_none(), "it has ended");
+    }
+
+    #[test]
+    fn the_alarm_is_for_the_thread_of_the_core() {
+        let alarm = MonoTime::from_millis(7);
+        let inbox = Inbox::default();
+        inbox.put([Item::Drain]);
+        assert!(inbox.enter().is_some());
+        inbox.leave(Some(alarm), false);
+        let due = |at| (at == alarm).then_some(Duration::ZERO);
+        assert_eq!(inbox.wait(due).map(|items| items.len()), Some(0));
+    }
+
+    #[test]
+    fn only_an_earlier_alarm_wakes_the_thread_of_the_core() {
+        let at = MonoTime::from_millis;
+        let asleep = |until, alarm| Queue {
+            asleep_until: until,
+            alarm,
+            ..Queue::default()
+        };
+        assert!(asleep(None, Some(at(5))).oversleeps());
+        assert!(asleep(Some(at(6)), Some(at(5))).oversleeps());
+        assert!(!asleep(Some(at(5)), Some(at(5))).oversleeps());
+        assert!(!asleep(Some(at(4)), Some(at(5))).oversleeps());
+        assert!(!asleep(Some(at(4)), None).oversleeps());
     }
 }

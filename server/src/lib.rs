@@ -2,11 +2,11 @@
 //!
 //! A server is this crate and an adapter. The adapter knows one thing: how its runtime accepts,
 //! reads and writes. For each connection it gives a [`Stream`] to [`Connection::serve`] and polls
-//! the future; everything else happens here, on threads, without a runtime:
+//! the future; everything else happens here, without a runtime:
 //!
 //! - [`run`] reads flags and files, binds the port, starts the host, prints the ready line, hands
 //!   the listener to the adapter, and stops cleanly on SIGTERM and SIGINT;
-//! - [`Host`] owns the thread of the [`Core`]: one inbox, both clocks, one timer;
+//! - [`Host`] owns the [`Core`]: one inbox, both clocks, one timer, and one driver at a time;
 //! - the store answers into the same inbox;
 //! - operators get the core's figures from a listener of their own, where they ask for one.
 //!
@@ -23,7 +23,7 @@ mod broker;
 mod clock;
 mod commands;
 mod connection;
-mod core_thread;
+mod core_driver;
 mod decode;
 mod flags;
 mod host;
@@ -37,6 +37,7 @@ mod probe;
 mod properties;
 mod router;
 mod run;
+mod seat;
 mod settings;
 mod signals;
 mod start;

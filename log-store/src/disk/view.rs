@@ -207,10 +207,10 @@ impl Sieve {
             match self.wanted {
                 Wanted::All => self.found.push(one),
                 Wanted::Bytes(max) => {
-                    if self.bytes >= max && !self.found.is_empty() {
+                    self.bytes += one.slot.length as usize;
+                    if self.bytes > max && !self.found.is_empty() {
                         return ControlFlow::Break(());
                     }
-                    self.bytes += one.slot.length as usize;
                     self.found.push(one);
                 }
                 Wanted::Timestamp(timestamp) => {

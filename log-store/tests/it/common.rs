@@ -60,6 +60,7 @@ impl Asked {
                     let slot = &mut outcomes[(completion.id.0 - first) as usize];
                     assert!(slot.replace(completion.outcome).is_none(), "answered twice");
                 }
+                StoreEvent::Settled { .. } => {}
                 StoreEvent::Warning(text) => panic!("{text}"),
             }
         }

@@ -49,11 +49,13 @@ fn batches_come_back_from_the_one_that_contains_the_offset() {
         }
         assert_eq!(store.read(log(1, 0), 10, usize::MAX), []);
         assert_eq!(store.read(log(1, 0), 2, 0), all[..1], "at least one");
+        let two = all[0].bytes.len() + all[1].bytes.len();
         assert_eq!(
-            store.read(log(1, 0), 2, 501),
-            all[..2],
-            "until the bytes are reached"
+            store.read(log(1, 0), 2, two - 1),
+            all[..1],
+            "no more than fits"
         );
+        assert_eq!(store.read(log(1, 0), 2, two), all[..2]);
         assert_eq!(
             store.read(log(1, 1), 0, usize::MAX),
             [],

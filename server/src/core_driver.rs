@@ -1,12 +1,12 @@
-//! The thread that owns the core.
+//! One turn of the core: what it is told, what it asks for, how a stop goes on.
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ackord_coord_core::adapter::Core;
 use ackord_coord_core::contract::{AdminCommand, Event, Input};
-use ackord_machine::{Deadline, DeadlineReason, MonoTime, Now};
+use ackord_machine::{MonoTime, Now};
 
 use crate::clock::Clock;
 use crate::host::Shared;
@@ -20,8 +20,29 @@ const DRAIN_MILLIS: i64 = 1500;
 /// So many inputs are handled before their effects are carried out.
 const BATCH: usize = 256;
 
+/// What whoever drives the core needs of it.
+pub(crate) trait Turns: Send {
+    /// Before anything has come: what the core asks for by itself.
+    fn begin(&mut self);
+
+    /// Handles what came, then what is due.
+    fn turn(&mut self, items: VecDeque<Item>);
+
+    /// When there is something to do although nothing comes.
+    fn alarm(&self) -> Option<MonoTime>;
+
+    /// There are no more turns.
+    fn has_ended(&self) -> bool;
+
+    /// Ends the core because of `why`.
+    fn fail(&mut self, why: String);
+
+    /// Closes the store, and says how it ended. Not from a thread of the store.
+    fn close(self: Box<Self>) -> Result<(), String>;
+}
+
 /// See the module.
-pub(crate) struct CoreThread<C> {
+pub(crate) struct CoreDriver<C> {
     core: C,
     clock: Clock,
     router: Router,
@@ -46,9 +67,53 @@ enum Course {
     Ended(Result<(), String>),
 }
 
-impl<C: Core + Send + 'static> CoreThread<C> {
+impl<C: Core + Send + 'static> Turns for CoreDriver<C> {
+    fn begin(&mut self) {
+        self.effects(self.clock.now());
+    }
+
+    fn turn(&mut self, mut items: VecDeque<Item>) {
+        let mut now = self.clock.now();
+        while !items.is_empty() {
+            let batch = items.len().min(BATCH);
+            items.drain(..batch).for_each(|item| self.item(now, item));
+            self.effects(now);
+            now = self.clock.now();
+        }
+        self.due(now);
+        self.advance(now);
+        self.errands();
+    }
+
+    fn alarm(&self) -> Option<MonoTime> {
+        let own = match self.course {
+            Course::Draining { until } | Course::Flushing { until } => Some(until),
+            Course::Running | Course::Ended(_) => None,
+        };
+        let next = self.core.next_deadline().map(|deadline| deadline.at);
+        next.into_iter().chain(own).min()
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.course, Course::Ended(_))
+    }
+
+    fn fail(&mut self, why: String) {
+        self.course = Course::Ended(Err(why));
+    }
+
+    fn close(self: Box<Self>) -> Result<(), String> {
+        self.router.close();
+        match self.course {
+            Course::Ended(result) => result,
+            Course::Running | Course::Draining { .. } | Course::Flushing { .. } => Ok(()),
+        }
+    }
+}
+
+impl<C: Core + Send + 'static> CoreDriver<C> {
     pub(crate) fn new(core: C, clock: Clock, router: Router, shared: Arc<Shared>) -> Self {
-        CoreThread {
+        CoreDriver {
             core,
             clock,
             router,
@@ -56,29 +121,6 @@ impl<C: Core + Send + 'static> CoreThread<C> {
             course: Course::Running,
             probe: clock.is_manual().then(Probe::default),
         }
-    }
-
-    /// Drives the core until the end, then closes the store.
-    pub(crate) fn run(mut self) -> Result<(), String> {
-        self.effects(self.clock.now());
-        let result = loop {
-            if let Course::Ended(result) = &self.course {
-                break result.clone();
-            }
-            let mut items = self.shared.inbox.take(self.timeout());
-            let mut now = self.clock.now();
-            while !items.is_empty() {
-                let batch = items.len().min(BATCH);
-                items.drain(..batch).for_each(|item| self.item(now, item));
-                self.effects(now);
-                now = self.clock.now();
-            }
-            self.due(now);
-            self.advance(now);
-            self.errands();
-        };
-        self.router.close();
-        result
     }
 
     /// Tells the core that a deadline has passed, if one has.
@@ -108,19 +150,6 @@ impl<C: Core + Send + 'static> CoreThread<C> {
                 }
             }
         }
-    }
-
-    /// How long to sleep; `None` means until something comes.
-    fn timeout(&self) -> Option<Duration> {
-        let own = match self.course {
-            Course::Draining { until } | Course::Flushing { until } => Some(Deadline {
-                at: until,
-                reason: DeadlineReason::EffectsQueued,
-            }),
-            Course::Running | Course::Ended(_) => None,
-        };
-        let next = self.core.next_deadline().into_iter().chain(own).min();
-        next.and_then(|deadline| self.clock.until(deadline))
     }
 
     fn item(&mut self, now: Now, item: Item) {

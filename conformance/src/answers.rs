@@ -86,7 +86,11 @@ impl Clients {
                 })
             }
             Response::AddPartitionsToTxn(response) => {
-                self.named(None, &response.results_by_topic_v3_and_below, |topic| {
+                let older = response.results_by_topic_v3_and_below.iter();
+                let newer = response.results_by_transaction.iter();
+                let newer = newer.flat_map(|transaction| &transaction.topic_results);
+                let topics: Vec<_> = older.chain(newer).collect();
+                self.named(None, &topics, |topic| {
                     let parts = topic.results_by_partition.iter();
                     let code = parts.map(|p| (p.partition_index, p.partition_error_code));
                     (&topic.name, code.collect())

@@ -1,7 +1,9 @@
 //! From what a client does to the request that it sends.
 
 use ackord_proto::api::Request;
-use ackord_proto::messages::add_partitions_to_txn::AddPartitionsToTxnTopic;
+use ackord_proto::messages::add_partitions_to_txn::{
+    AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction,
+};
 use ackord_proto::messages::add_share_acks_to_txn::AddShareAcksToTxnTopic;
 use ackord_proto::messages::create_partitions::CreatePartitionsTopic;
 use ackord_proto::messages::delete_records::{DeleteRecordsPartition, DeleteRecordsTopic};
@@ -164,11 +166,15 @@ impl Clients {
         let identify = |identity| own.identified(identity, &self.suffix);
         Some(match verb {
             Verb::AddPartitions {
+                verify,
                 partitions,
                 identity,
             } => {
                 let request = self.add_partitions(identify(identity), partitions);
-                (request.into(), 3)
+                match verify {
+                    true => (as_verification(request).into(), 5),
+                    false => (request.into(), 3),
+                }
             }
             Verb::AddShareAcks {
                 group,
@@ -461,6 +467,22 @@ fn end_txn(producer: Identified, committed: bool) -> EndTxnRequest {
 }
 
 /// Puts neighbours of one topic together; a topic that comes again is named again.
+/// The same partitions, asked for and not added.
+fn as_verification(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnRequest {
+    let transaction = AddPartitionsToTxnTransaction {
+        transactional_id: request.v3_and_below_transactional_id,
+        producer_id: request.v3_and_below_producer_id,
+        producer_epoch: request.v3_and_below_producer_epoch,
+        verify_only: true,
+        topics: request.v3_and_below_topics,
+        ..Default::default()
+    };
+    AddPartitionsToTxnRequest {
+        transactions: vec![transaction],
+        ..Default::default()
+    }
+}
+
 pub(crate) fn by_topic<T>(
     items: &[T],
     partition: fn(&T) -> &TopicPartition,

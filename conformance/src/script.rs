@@ -264,6 +264,8 @@ pub enum Verb {
     Ack(AckSpans),
     /// AddPartitionsToTxn, as clients before transaction version 2 do.
     AddPartitions {
+        /// `verify`: none is added, only asked for, as leaders do in version 5.
+        verify: bool,
         /// Partitions.
         partitions: Vec<TopicPartition>,
         /// Whose transaction.

@@ -53,9 +53,9 @@ impl<'a> Options<'a> {
 }
 
 /// Words that are options without a value.
-const FLAGS: [&str; 14] = [
+const FLAGS: [&str; 15] = [
     "v0", "v1", "v2", "v3", "v4", "v5", "v11", "2pc", "draft", "exact", "keep", "member", "simple",
-    "stable",
+    "stable", "verify",
 ];
 
 /// Reads the words behind the name of a client.
@@ -102,6 +102,7 @@ fn producer_verb(
         "add-partitions" => {
             let identity = options.identity()?;
             Verb::AddPartitions {
+                verify: options.take("verify").is_some(),
                 partitions: partitions(words)?,
                 identity,
             }

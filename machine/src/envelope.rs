@@ -150,6 +150,11 @@ impl TxnOwner {
             && self.producer_epoch == other.producer_epoch
             && (!known || self.ordinal == other.ordinal)
     }
+
+    /// Whether both have one producer id and epoch.
+    pub fn is_same_producer(self, other: TxnOwner) -> bool {
+        (self.producer_id, self.producer_epoch) == (other.producer_id, other.producer_epoch)
+    }
 }
 
 impl fmt::Display for TxnOwner {

@@ -20,8 +20,9 @@ impl SharePartition {
     /// became of the member since. Refused with INVALID_REQUEST: ranges reversed, overlapping or not
     /// ascending, and types other than gap, accept and reject. With INVALID_RECORD_STATE: records
     /// that are not acquired by the member, whose lock has run out at `now`, that were delivered
-    /// again since, or lie outside of the window. With `member_error`, for the whole request:
-    /// whatever is not a repetition. A refusal changes nothing.
+    /// again since, or lie outside of the window. With `member_error`: whatever is not a
+    /// repetition, for the whole request, or, where it is INVALID_TXN_STATE, only here. A refusal
+    /// changes nothing.
     pub fn stage(
         &mut self,
         now: MonoTime,
@@ -34,7 +35,8 @@ impl SharePartition {
         if form.is_ok() && ranges.iter().all(|range| self.is_repeated(owner, range)) {
             return StageVerdict::Repeated;
         }
-        if member_error != ErrorCode::NONE {
+        let of_transaction = member_error == ErrorCode::INVALID_TXN_STATE;
+        if member_error != ErrorCode::NONE && !of_transaction {
             return StageVerdict::Refused {
                 code: member_error,
                 message: Str::from("the member may not acknowledge: it left or its epoch is stale"),
@@ -48,6 +50,11 @@ impl SharePartition {
             Err(error) => StageVerdict::Refused {
                 code: error.code,
                 message: Str::from(error.message),
+                whole_request: false,
+            },
+            Ok(()) if of_transaction => StageVerdict::Refused {
+                code: member_error,
+                message: Str::from("the transaction takes only what it holds already"),
                 whole_request: false,
             },
             Ok(()) => StageVerdict::Staged(self.hold(owner, ranges)),

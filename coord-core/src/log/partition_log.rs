@@ -195,6 +195,11 @@ impl PartitionLog {
         self.transactions.open(producer_id)
     }
 
+    /// The newest epoch of a producer that the log knows.
+    pub fn producer_epoch(&self, producer_id: i64) -> Option<i16> {
+        self.producers.epoch(producer_id)
+    }
+
     /// Names the transaction that the next batches of the producer belong to: its ordinal at the
     /// coordinator. An open transaction without one takes it at once. It is kept in memory only;
     /// 0 means unknown, and fits any.

@@ -33,7 +33,8 @@ pub struct StageCommand {
     pub owner: TxnOwner,
     /// The member that acquired the records; `None` in version 0.
     pub member: Option<Str>,
-    /// NONE, or what is wrong with the member.
+    /// NONE, or why only what is staged already may be staged again: what is wrong with the member,
+    /// or INVALID_TXN_STATE where the transaction takes nothing more.
     pub member_error: ErrorCode,
     /// The caller knows a late request from one of this transaction, whatever its version
     /// ([`TxnCoordinator::take_offset_content`](crate::txn::TxnCoordinator::take_offset_content)).
@@ -193,7 +194,13 @@ impl ShareCoordinator {
             return end(&stage, ending, out);
         }
         // What is staged belongs to the transaction, whichever epoch its client has by now.
-        stage.command.owner = verdict.owner.unwrap_or(stage.command.owner);
+        if let Some(owner) = verdict.owner {
+            if !owner.is_same_producer(stage.command.owner) {
+                // InitProducerId kept it: it takes nothing more, but knows what it has.
+                stage.command.member_error = ErrorCode::INVALID_TXN_STATE;
+            }
+            stage.command.owner = owner;
+        }
         stage.step = Step::Hold;
         self.ask(now, Asked::Stage(stage), out);
     }
@@ -224,10 +231,9 @@ impl ShareCoordinator {
                 message,
                 whole_request,
             } => {
-                let message = Some(message);
                 let ending = Ending {
                     code,
-                    message,
+                    message: Some(message),
                     whole_request,
                 };
                 return end(&stage, ending, out);

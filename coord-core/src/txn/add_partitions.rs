@@ -221,7 +221,7 @@ impl TxnCoordinator {
         }
         let ongoing = entry.state == TxnState::Ongoing;
         let known = ongoing && entry.contains_all(&partitions);
-        if entry.is_kept() && !(known && upgrade == Upgrade::Always) {
+        if entry.is_kept() && !known {
             return Err(ErrorCode::INVALID_TXN_STATE);
         }
         if known && (upgrade != Upgrade::Always || entry.bumps_at_end()) {

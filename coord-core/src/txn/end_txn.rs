@@ -34,7 +34,7 @@ impl TxnCoordinator {
     /// Answers [`TxnReply::EndTxn`]: INVALID_REQUEST (no transactional id),
     /// INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (below v2 INVALID_PRODUCER_EPOCH),
     /// INVALID_TXN_STATE (nothing to commit, decided the other way, or share acknowledgements
-    /// committed below v5).
+    /// of transaction version 2 committed below v5).
     pub fn end_txn(
         &mut self,
         ctx: &mut TxnCtx<'_>,
@@ -73,10 +73,11 @@ fn decided(
     event: TxnEvent,
     version: i16,
 ) -> Result<Entry, ErrorCode> {
-    let client_version = if version >= BUMPS_EPOCH {
-        EPOCH_PER_TXN
-    } else {
-        entry.client_version
+    let client_version = match version {
+        BUMPS_EPOCH.. => EPOCH_PER_TXN,
+        _ if entry.needs_new_epoch() => entry.client_version,
+        // The client keeps its epoch, however its partitions came in.
+        _ => 0,
     };
     let next_producer_id = if client_version >= EPOCH_PER_TXN && entry.is_exhausted() {
         ctx.ids.next()?
@@ -119,7 +120,7 @@ fn judge_current(entry: &Entry, commit: bool, version: i16) -> Verdict {
     let fresh = entry.bumps_at_end() || entry.previous_producer_id != NO_PRODUCER_ID;
     match entry.state {
         TxnState::Ongoing if !commit => Verdict::Decide(TxnEvent::Abort),
-        TxnState::Ongoing if bumps || !entry.bumps_at_end() => Verdict::Decide(TxnEvent::Commit),
+        TxnState::Ongoing if bumps || !entry.needs_new_epoch() => Verdict::Decide(TxnEvent::Commit),
         // Nobody was told this epoch yet.
         TxnState::PrepareCommit | TxnState::PrepareAbort if fresh => {
             Verdict::Refuse(fenced(version))

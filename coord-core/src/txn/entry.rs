@@ -150,6 +150,12 @@ impl Entry {
         self.client_version >= EPOCH_PER_TXN
     }
 
+    /// Only another epoch tells a late acknowledgement of this transaction from one of the next
+    /// (KIP-1289).
+    pub(super) fn needs_new_epoch(&self) -> bool {
+        self.bumps_at_end() && self.has_share_acks()
+    }
+
     /// A bump uses up the epochs of the producer id.
     pub(super) fn is_exhausted(&self) -> bool {
         self.client().1 >= LAST_EPOCH && !ackord_machine::planted!("row-63-epoch-runs-over")

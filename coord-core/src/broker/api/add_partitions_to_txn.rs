@@ -144,6 +144,7 @@ impl Broker {
             transaction.producer_epoch,
         );
         let verdict = |topic: &str, partition| match producer {
+            Err(ErrorCode::INVALID_PRODUCER_EPOCH) => ErrorCode::PRODUCER_FENCED,
             Err(code) => code,
             Ok(()) if tc.holds(transaction.producer_id, topic, partition) => ErrorCode::NONE,
             Ok(()) => ErrorCode::TRANSACTION_ABORTABLE,

@@ -33,7 +33,10 @@ impl Broker {
             let found = self.coordinator_of(version, key_type, &request.key);
             FindCoordinatorResponse {
                 error_code: found.error_code,
-                error_message: found.error_message.or(Some(Str::from("NONE"))),
+                error_message: match found.error_code {
+                    ErrorCode::NONE => Some(Str::from("NONE")),
+                    _ => found.error_message,
+                },
                 node_id: found.node_id,
                 host: found.host,
                 port: found.port,
@@ -64,6 +67,7 @@ impl Broker {
                     node_id: self.config.node_id(),
                     host: Str::from(self.config.host()),
                     port: self.config.port(),
+                    error_message: Some(Str::EMPTY),
                     ..Default::default()
                 }
             }

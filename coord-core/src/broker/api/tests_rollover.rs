@@ -231,13 +231,13 @@ fn a_prepared_transaction_is_kept_over_the_last_epoch() {
         assert_eq!(world.producer.1, 0, "a new producer id");
         world.restart();
         assert!(world.fetch().iter().all(|(offset, _)| *offset != 0));
-        // The same once more, and another.
+        // The same once more, but no other.
         assert_eq!(world.stage(0), ErrorCode::NONE);
-        assert_eq!(world.stage(1), ErrorCode::NONE);
+        assert_eq!(world.stage(1), ErrorCode::INVALID_TXN_STATE);
         world.end(true);
         world.restart();
         let left: Vec<i64> = world.fetch().iter().map(|(offset, _)| *offset).collect();
-        assert_eq!(left, [2, 3, 4, 5, 6, 7]);
+        assert_eq!(left, [1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(world.stage(2), ErrorCode::NONE);
         world.end(false);
         assert_eq!(world.fetch().first().map(|(offset, _)| *offset), Some(2));

@@ -1,5 +1,6 @@
 //! WriteTxnMarkers (key 27) from outside: an operator ends a transaction that hangs.
 
+use ackord_machine::OpId;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
     WriteTxnMarkersRequest, WriteTxnMarkersResponse, write_txn_markers as markers,
@@ -30,20 +31,20 @@ impl Broker {
                 results.push(answered(&marker, |_, _| code));
                 continue;
             }
-            let fit = |topic: &str, index| self.outside_marker_fits(&marker, topic, index);
-            let mut result = answered(&marker, fit);
-            for topic in &mut result.topics {
-                for partition in &mut topic.partitions {
-                    if partition.error_code == ErrorCode::NONE {
-                        let index = partition.partition_index;
-                        match self.write_marker(&marker, &topic.name, index, 0) {
-                            Ok(own) => gate = later(gate, own),
-                            Err(code) => partition.error_code = code,
-                        }
+            results.push(answered(&marker, |topic, index| {
+                let written = match self.outside_marker(&marker, topic, index) {
+                    Ok(Ends::Open) => self.write_marker(&marker, topic, index, 0),
+                    Ok(Ends::Nothing(own)) => Ok(own),
+                    Err(code) => Err(code),
+                };
+                match written {
+                    Ok(own) => {
+                        gate = later(gate, own);
+                        ErrorCode::NONE
                     }
+                    Err(code) => code,
                 }
-            }
-            results.push(result);
+            }));
         }
         let response = WriteTxnMarkersResponse {
             markers: results,
@@ -52,38 +53,50 @@ impl Broker {
         self.respond(slot, response, gate);
     }
 
-    /// Only an open transaction can be ended, under its own epoch or the one that fences it; any
-    /// other epoch would lock out producers to come.
-    fn outside_marker_fits(
+    /// An open transaction can be ended under its own epoch or the one that fences it; any other
+    /// epoch would lock out producers to come. Where none is open there is nothing to write: Kafka
+    /// appends a marker that ends nothing, and answers the same.
+    fn outside_marker(
         &self,
         marker: &markers::WritableTxnMarker,
         topic: &str,
         partition: i32,
-    ) -> ErrorCode {
-        let Some(log) = self.metadata.log(topic, partition) else {
-            return ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    ) -> Result<Ends, ErrorCode> {
+        let id = self.metadata.log(topic, partition);
+        let id = id.ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+        let Some(log) = self.logs.get(&id).filter(|_| !self.frozen.contains(&id)) else {
+            return Err(ErrorCode::NOT_LEADER_OR_FOLLOWER);
         };
-        let open = self
-            .logs
-            .get(&log)
-            .and_then(|log| log.open_transaction(marker.producer_id));
-        match open {
-            None => ErrorCode::INVALID_TXN_STATE,
-            Some(open)
-                if marker.producer_epoch < open.epoch
-                    || marker.producer_epoch > open.epoch.saturating_add(1) =>
-            {
-                ErrorCode::INVALID_PRODUCER_EPOCH
-            }
-            Some(_) => ErrorCode::NONE,
+        let (id_of_producer, epoch) = (marker.producer_id, marker.producer_epoch);
+        if id_of_producer < 0 {
+            return Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING);
+        }
+        let fits = match log.open_transaction(id_of_producer) {
+            Some(open) => (open.epoch..=open.epoch.saturating_add(1)).contains(&epoch),
+            None => log
+                .producer_epoch(id_of_producer)
+                .is_none_or(|own| own <= epoch),
+        };
+        match log.open_transaction(id_of_producer) {
+            _ if !fits => Err(ErrorCode::INVALID_PRODUCER_EPOCH),
+            Some(_) => Ok(Ends::Open),
+            None => Ok(Ends::Nothing(self.journal.newest(id))),
         }
     }
+}
+
+/// What a marker from outside ends.
+enum Ends {
+    /// An open transaction.
+    Open,
+    /// Nothing that is open; whatever ended it is stored with this operation.
+    Nothing(Option<OpId>),
 }
 
 /// The answer to a marker, with the code of each partition.
 fn answered(
     marker: &markers::WritableTxnMarker,
-    code: impl Fn(&str, i32) -> ErrorCode,
+    mut code: impl FnMut(&str, i32) -> ErrorCode,
 ) -> markers::WritableTxnMarkerResult {
     let topic = |topic: &markers::WritableTxnMarkerTopic| markers::WritableTxnMarkerTopicResult {
         name: topic.name.clone(),

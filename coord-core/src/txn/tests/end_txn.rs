@@ -141,6 +141,24 @@ fn a_client_that_changes_to_version_five_bumps_from_then_on() {
 }
 
 #[test]
+fn below_version_five_the_epoch_stays_however_partitions_came_in() {
+    let mut w = World::new();
+    let p = w.init("t").unwrap();
+    for committed in [true, false, true] {
+        assert_eq!(w.produce("t", p, "a", 0), ErrorCode::NONE);
+        w.sent.clear();
+        let slot = w.end("t", p, 4, committed);
+        let (pid, epoch, commit, version, _) = marker_of(&w.sent[0]);
+        assert_eq!((pid, epoch, commit, version), (p.0, 0, committed, 0));
+        w.write_markers();
+        assert_eq!(w.ended(slot), Some(Ok(p)));
+        w.restart();
+        assert_eq!(w.end_now("t", p, 4, committed), Ok(p), "a repeat");
+        assert_eq!(w.end_now("t", p, 4, !committed), INVALID);
+    }
+}
+
+#[test]
 fn share_acknowledgements_below_version_five_can_only_be_aborted() {
     let mut w = World::new();
     let p = w.init("t").unwrap();

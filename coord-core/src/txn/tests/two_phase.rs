@@ -73,6 +73,7 @@ fn keeping_fences_the_old_client_and_leaves_the_transaction() {
     }
     // What is staged may be staged again; nothing joins any more.
     assert_eq!(w.add_acks("t", next, &[3]), ErrorCode::NONE);
+    assert_eq!(w.add("t", next, &[(SHARE, 3)]), ErrorCode::NONE);
     assert_eq!(w.add_acks("t", next, &[4]), ErrorCode::INVALID_TXN_STATE);
     assert_eq!(w.produce("t", next, "a", 0), ErrorCode::INVALID_TXN_STATE);
     assert_eq!(w.add("t", next, &[("b", 0)]), ErrorCode::INVALID_TXN_STATE);

@@ -393,6 +393,7 @@ fn coordinators_are_here() {
             (ErrorCode::NONE, 1)
         );
         assert_eq!((&*response.host, response.port), ("broker.test", 9092));
+        assert_eq!(response.error_message.as_deref(), Some("NONE"));
         let batch = FindCoordinatorRequest {
             key: Str::EMPTY,
             coordinator_keys: vec![Str::from("x"), Str::from("y")],
@@ -406,6 +407,8 @@ fn coordinators_are_here() {
             .collect();
         assert_eq!(keys, ["x", "y"]);
         assert!(response.coordinators.iter().all(|found| found.port == 9092));
+        let mut messages = response.coordinators.iter();
+        assert!(messages.all(|found| found.error_message.as_deref() == Some("")));
     }
     assert!(test.broker.cluster().topic(TXN_STATE_TOPIC).is_some());
     assert!(test.broker.cluster().topic(SHARE_STATE_TOPIC).is_none());

@@ -17,8 +17,10 @@ struct Fate {
     counted: Option<(i16, Moment)>,
     /// When the success of its acknowledgement was noted.
     accepted: Option<Moment>,
-    /// An acknowledgement got no answer, or an error: it may count.
-    maybe_accepted: bool,
+    /// When nobody heard what became of its acknowledgement: it counts, or the record comes again.
+    unheard: Option<Moment>,
+    /// It came again after such an acknowledgement, which therefore has not counted.
+    did_not_count: bool,
     /// The greatest delivery count under which a release succeeded, and when that was noted.
     released: Option<(i16, Moment)>,
 }
@@ -75,6 +77,10 @@ impl Account {
         let known = |own: Option<(i16, Moment)>| own.filter(|(_, noted)| *noted <= sent);
         let counted = known(fate.counted).filter(|(counted, _)| count < *counted);
         let released = known(fate.released).filter(|(released, _)| count <= *released);
+        if fate.unheard.is_some_and(|noted| noted <= sent) {
+            fate.unheard = None;
+            fate.did_not_count = true;
+        }
         if fate.accepted.is_some_and(|noted| noted <= sent) {
             self.wrong.push(Wrong::CameAgain(place));
         } else if let Some((before, _)) = released.or(counted) {
@@ -91,9 +97,11 @@ impl Account {
         self.fates.entry(place).or_default().accepted = Some(self.moment);
     }
 
-    /// An acknowledgement was sent, and nobody knows what became of it.
-    pub(super) fn maybe_accepted(&mut self, place: Place) {
-        self.fates.entry(place).or_default().maybe_accepted = true;
+    /// An acknowledgement was sent, and nobody knows what became of it: if the record comes again, it
+    /// has to be accepted anew; if not, the group has to be done with it.
+    pub(super) fn unheard(&mut self, place: Place) {
+        self.moment += 1;
+        self.fates.entry(place).or_default().unheard = Some(self.moment);
     }
 
     /// A release was answered with success.
@@ -105,15 +113,29 @@ impl Account {
         }
     }
 
-    /// Records below the ends that are neither accepted nor perhaps accepted.
+    /// Records below the ends that are still to come: neither accepted with success, nor with an
+    /// outcome that nobody has heard since they came last.
     pub(crate) fn missing(&self, ends: &[i64]) -> Vec<Place> {
         let places = (0..).zip(ends);
         let places = places.flat_map(|(partition, end)| (0..*end).map(move |at| (partition, at)));
         let done = |place: &Place| {
             let fate = self.fates.get(place);
-            fate.is_some_and(|fate| fate.accepted.is_some() || fate.maybe_accepted)
+            fate.is_some_and(|fate| fate.accepted.is_some() || fate.unheard.is_some())
         };
         places.filter(|place| !done(place)).collect()
+    }
+
+    /// Of the acknowledgements whose outcome nobody heard: how many have not counted, since their
+    /// records came again, and how many must have, if nothing is left to the group.
+    pub(crate) fn unheard_of(&self) -> (usize, usize) {
+        let open = |fate: &&Fate| fate.unheard.is_some() && fate.accepted.is_none();
+        (
+            self.fates
+                .values()
+                .filter(|fate| fate.did_not_count)
+                .count(),
+            self.fates.values().filter(open).count(),
+        )
     }
 
     /// How many records were accepted for sure, and how often any was delivered.
@@ -172,8 +194,26 @@ mod tests {
     fn what_nobody_acknowledged_is_missing() {
         let mut account = Account::default();
         account.accepted((0, 0));
-        account.maybe_accepted((1, 0));
+        account.unheard((1, 0));
         assert_eq!(account.missing(&[2, 1]), [(0, 1)]);
         assert_eq!(account.totals(), (1, 0));
+        assert_eq!(account.unheard_of(), (0, 1));
+    }
+
+    #[test]
+    fn what_comes_again_has_to_be_accepted_anew() {
+        let mut account = Account::default();
+        let before = account.moment();
+        account.delivered((0, 0), 1, before);
+        account.unheard((0, 0));
+        account.delivered((0, 0), 2, before);
+        assert_eq!(account.missing(&[1]), [], "read late");
+        account.delivered((0, 0), 2, account.moment());
+        assert_eq!(account.missing(&[1]), [(0, 0)]);
+        account.accepted((0, 0));
+        assert_eq!(account.missing(&[1]), []);
+        assert_eq!(account.unheard_of(), (1, 0));
+        account.delivered((0, 0), 3, account.moment());
+        assert_eq!(account.wrong, [Wrong::CameAgain((0, 0))]);
     }
 }

@@ -27,6 +27,13 @@ const RELEASE_ONE_OF: u64 = 8;
 /// Requests after which the member is heard of again.
 const HEARTBEAT_EVERY: u32 = 20;
 const RECORDS: i32 = 20;
+/// A request with such an answer has done nothing.
+const REFUSALS: [ErrorCode; 4] = [
+    ErrorCode::INVALID_SHARE_SESSION_EPOCH,
+    ErrorCode::SHARE_SESSION_NOT_FOUND,
+    ErrorCode::UNKNOWN_MEMBER_ID,
+    ErrorCode::GROUP_ID_NOT_FOUND,
+];
 
 /// A member and what it keeps between connections.
 pub(super) struct Member {
@@ -213,6 +220,11 @@ impl Member {
             ..Default::default()
         };
         let answer = session.caller.call(request, 2);
+        // Refused as a whole: nothing of it counts, and the records have to come again.
+        let refused = matches!(
+            &answer,
+            Ok(Response::ShareAcknowledge(response)) if REFUSALS.contains(&response.error_code)
+        );
         let codes = match &answer {
             Ok(Response::ShareAcknowledge(response)) if !response.error_code.is_error() => {
                 session.epoch += 1;
@@ -231,7 +243,8 @@ impl Member {
             let succeeded = codes.contains(&(place.0, ErrorCode::NONE));
             match (kind, succeeded) {
                 (ACCEPT, true) => account.accepted(place),
-                (ACCEPT, false) => account.maybe_accepted(place),
+                (ACCEPT, false) if refused => {}
+                (ACCEPT, false) => account.unheard(place),
                 (_, true) => account.released(place, count),
                 (_, false) => {}
             }

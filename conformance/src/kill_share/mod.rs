@@ -1,6 +1,8 @@
 //! Kills a broker with SIGKILL at random moments while plain share consumers work, and keeps account:
 //! a record whose acknowledgement was answered with success never comes again, every other one
-//! does, and delivery counts go on from what was stored.
+//! does, but where nobody heard what became of its acknowledgement: then it comes again and has to be
+//! accepted anew, or the group is done with it, as its lag says. Delivery counts go on from what was
+//! stored.
 
 pub(crate) mod account;
 mod broker;
@@ -17,6 +19,8 @@ use ackord_machine::Entropy;
 use broker::BrokerProcess;
 use crew::Crew;
 use topic::Topic;
+
+use crate::live::pending;
 
 /// How long the rest may take once the broker is left alone.
 const REST: Duration = Duration::from_secs(60);
@@ -65,8 +69,8 @@ pub fn run(options: &Options) -> Result<bool, String> {
     let crew = Crew::start(topic.clone(), id, options.members, i64::MAX, &chance);
     let killed = kill(options, &mut broker, &mut chance.fork("kills"));
     crew.fill_no_more();
-    let ends = killed.and_then(|()| rest(&topic, &crew));
-    let told = ends.map(|ends| tell(&crew, options, &ends));
+    let rest = killed.and_then(|()| rest(&topic, &crew));
+    let told = rest.map(|(ends, left)| tell(&crew, options, &ends, &left));
     crew.end();
     told
 }
@@ -80,21 +84,25 @@ fn kill(options: &Options, broker: &mut BrokerProcess, chance: &mut Entropy) -> 
     Ok(())
 }
 
-/// Waits until everything is acknowledged; the ends of the partitions.
-fn rest(topic: &Topic, crew: &Crew) -> Result<Vec<i64>, String> {
+/// Waits until everything is acknowledged; the ends of the partitions, and with what the group is not
+/// done.
+fn rest(topic: &Topic, crew: &Crew) -> Result<(Vec<i64>, Vec<String>), String> {
     let started = Instant::now();
     while started.elapsed() < REST && !crew.is_filled() {
         thread::sleep(Duration::from_millis(50));
     }
     let ends = topic.ends()?;
-    while started.elapsed() < REST && !crew.shared().account().missing(&ends).is_empty() {
+    let left = || pending::lag(&topic.address, &topic.group, &topic.name, topic.partitions);
+    while started.elapsed() < REST
+        && !(crew.shared().account().missing(&ends).is_empty() && left()?.is_empty())
+    {
         thread::sleep(Duration::from_millis(50));
     }
     thread::sleep(AFTERMATH);
-    Ok(ends)
+    Ok((ends, left()?))
 }
 
-fn tell(crew: &Crew, options: &Options, ends: &[i64]) -> bool {
+fn tell(crew: &Crew, options: &Options, ends: &[i64], left: &[String]) -> bool {
     let account = crew.shared().account();
     let missing = account.missing(ends);
     let (accepted, deliveries) = account.totals();
@@ -105,6 +113,14 @@ fn tell(crew: &Crew, options: &Options, ends: &[i64]) -> bool {
         ends.iter().sum::<i64>(),
         crew.joined_again(),
     );
+    let (again, done) = account.unheard_of();
+    println!(
+        "# acknowledgements whose outcome nobody heard: {again} did not count, their records came \
+         again; {done} did, as the lag says"
+    );
+    for left in left {
+        println!("WRONG the group is not done: {left}");
+    }
     for wrong in account.wrong.iter().take(20) {
         println!("WRONG {wrong}");
     }
@@ -115,5 +131,5 @@ fn tell(crew: &Crew, options: &Options, ends: &[i64]) -> bool {
     if accepted == 0 {
         println!("WRONG nothing was accepted");
     }
-    account.wrong.is_empty() && missing.is_empty() && accepted > 0
+    account.wrong.is_empty() && missing.is_empty() && left.is_empty() && accepted > 0
 }

@@ -8,7 +8,7 @@
 //! everything is done, `checks` says what held.
 
 mod checks;
-mod pending;
+pub(crate) mod pending;
 mod plain;
 mod presence;
 mod transactional;

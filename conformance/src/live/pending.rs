@@ -20,7 +20,7 @@ const AT_REST: [&str; 4] = ["Empty", "CompleteCommit", "CompleteAbort", "Dead"];
 ///
 /// # Errors
 /// The broker does not say.
-pub(super) fn lag(
+pub(crate) fn lag(
     address: &str,
     group: &str,
     topic: &str,

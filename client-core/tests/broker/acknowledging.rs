@@ -121,6 +121,20 @@ pub(crate) async fn an_acknowledger_without_output<R: Runtime>(program: &str) {
     acknowledger.close().await.expect("a clean end");
 }
 
+/// Acknowledgements of so many records, and of the gaps between them.
+async fn taken<R: Runtime>(consumer: &ShareConsumer<R>, records: usize) -> ShareAcknowledgements {
+    let (mut acks, mut held) = (ShareAcknowledgements::default(), 0);
+    while held < records {
+        let polled = consumer.poll(POLL).await.expect("records");
+        for record in &polled.records {
+            acks.acknowledge(record, AcknowledgeType::Accept);
+            held += 1;
+        }
+        acks.gaps(&polled.gaps);
+    }
+    acks
+}
+
 /// Two-phase commit (KIP-939): the state that a checkpoint holds decides, whoever comes back.
 pub(crate) async fn what_an_acknowledger_prepared_is_completed_by_the_next<R: Runtime>(
     program: &str,
@@ -134,21 +148,19 @@ pub(crate) async fn what_an_acknowledger_prepared_is_completed_by_the_next<R: Ru
     };
     let first = acknowledger();
     first.init_transactions().await.expect("a producer id");
+    // What was prepared can be given back by whoever prepared it.
+    let acks = taken(&consumer, 2).await;
+    let group = consumer.group_metadata().await.expect("a membership");
+    let prepared = first.prepare_acknowledgements(acks, group).await;
+    prepared.expect("a prepared state");
+    first.abort_acknowledgements().await.expect("an abort");
     // The checkpoint of the first round is lost, that of the second is not.
     let mut last = first;
     for (stored, completion) in [
         (false, TxnCompletion::Aborted),
         (true, TxnCompletion::Committed),
     ] {
-        let (mut acks, mut held) = (ShareAcknowledgements::default(), 0);
-        while held < 2 {
-            let polled = consumer.poll(POLL).await.expect("records");
-            for record in &polled.records {
-                acks.acknowledge(record, AcknowledgeType::Accept);
-                held += 1;
-            }
-            acks.gaps(&polled.gaps);
-        }
+        let acks = taken(&consumer, 2).await;
         let group = consumer.group_metadata().await.expect("a membership");
         let prepared = last.prepare_acknowledgements(acks, group).await;
         let text = prepared.expect("a prepared state").to_string();
@@ -163,7 +175,12 @@ pub(crate) async fn what_an_acknowledger_prepared_is_completed_by_the_next<R: Ru
         assert_eq!(completed, Ok(completion));
         let again = next.complete_acknowledgements(state).await;
         assert_eq!(again, Ok(TxnCompletion::NothingPrepared));
-        last = next;
+        // Killed before anybody was notified: whoever comes next completes by the same state.
+        let later = acknowledger();
+        later.recover().await.expect("a producer id");
+        let again = later.complete_acknowledgements(state).await;
+        assert_eq!(again, Ok(TxnCompletion::NothingPrepared));
+        last = later;
     }
     assert_silent(&consumer).await;
     consumer.close().await.expect("a clean end");

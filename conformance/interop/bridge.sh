@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # bridge.sh [PROGRAM]: unmodified clients acknowledge in their transactions (examples/clients) on a
-# broker, target/release/ackord where no other is named, which is killed meanwhile; each kind of
-# refusal; and the Java copier on Apache Kafka, where KAFKA_PEER names a folder with start.sh and
-# stop.sh for one. Ends with `N passed, N failed`.
+# broker, target/release/ackord where no other is named, which is killed meanwhile; and each kind of
+# refusal.
+# bridge.sh --kafka: on Apache Kafka, which has none of it, all of them fail before any harm is done.
+# Ends with `N passed, N failed`.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
@@ -47,7 +48,8 @@ build_clients() {
 }
 
 crash_copy() {
-    TMPDIR=$WORK "$VENV/bin/python" "$INTEROP/bridge/crash_copy.py" "$PROGRAM $SHORT" -- "$@"
+    TMPDIR=$WORK "$VENV/bin/python" "$INTEROP/bridge/crash_copy.py" "$PROGRAM $SHORT" \
+        "bash $INTEROP/nothing_pending.sh" -- "$@"
 }
 
 java_class() {
@@ -59,7 +61,9 @@ java_class() {
 JAVA=(java -Xmx256m -XX:TieredStopAtLevel=1 -Dorg.slf4j.simpleLogger.defaultLogLevel=error)
 
 check_copies() {
-    local all="1500 records, 0 lost, 0 doubled"
+    local all
+    all=$(printf '%s\n' "1500 records, 0 lost, 0 doubled" \
+        "nothing pending: no lag, no open transaction, no record for a Java share consumer")
     check bridge/python "$all" crash_copy "$VENV/bin/python" "$CLIENTS/python/copy_orders.py" \
         "{bootstrap}" "{input}" "{output}" "{group}" --transactional-id "{id}" \
         --abort "{abort}" --idle "{idle}"
@@ -153,9 +157,21 @@ check_all_refusals() {
     for client in python java go old; do
         check_refusals "$client"
     done
-    check bridge/restarted "$(printf '%s\n' "restarted: refused, aborted, went on" "none of before a restart")" \
-        env "TMPDIR=$WORK" "$VENV/bin/python" "$INTEROP/bridge/restarted.py" "$PROGRAM $SHORT $LONG_LOCKS" \
-        "$WORK/refusals" -old
+    # Below version 5 the broker no longer knows what the transaction has taken; from there on it does,
+    # and what was only acquired is nobody's.
+    local nobodys="orders-0: the record is not acquired"
+    check_restarted old "none of before a restart" "$WORK/refusals" -old
+    check_restarted go "$nobodys" "$WORK/refusals"
+    check_restarted java "$nobodys" "${JAVA[@]}" -cp "$WORK/java:$KAFKA_LIBS/*" Refusals
+    check_restarted python "none of before a restart" "$VENV/bin/python" "$INTEROP/bridge/refusals.py"
+}
+
+check_restarted() { # CLIENT REASON PROGRAM...
+    local client=$1 reason=$2
+    shift 2
+    check "bridge/restarted-$client" "$(printf '%s\n' "restarted: refused, aborted, went on" "$reason")" \
+        env "TMPDIR=$WORK" "$VENV/bin/python" "$INTEROP/bridge/restarted.py" \
+        "$PROGRAM $SHORT $LONG_LOCKS" "$@"
 }
 
 # Share consumers beside pending acknowledgements of a group in MODE; the rest is what a plain acceptance
@@ -183,38 +199,63 @@ check_beside() {
     check broker/stops-clean "" stop_broker
 }
 
-# Kafka knows no transactional mode: the copier must not commit output there.
-refuses_kafka() {
+# refuses COMMAND...: what it says last, and how it ends.
+refuses() {
     local status=0
-    java_class CopyOrders "$BROKER" orders enriched copiers copy-1 0 5 || status=$?
+    "$@" >"$WORK/refusal" 2>&1 || status=$?
+    # Without the time that some put before it.
+    tail -n 1 "$WORK/refusal" | grep -o -e 'group copiers needs .*' -e 'exactly_once: .*' || cat "$WORK/refusal" >&2
     echo "exit $status"
 }
 
+# Kafka knows no transactional mode and no AddShareAcksToTxn: nobody may commit output there.
 check_kafka() {
-    local port=19392
-    local data=$WORK/kafka MEMBERS=(- - -)
-    bash "$KAFKA_PEER/start.sh" "$port" "$data" >&2
-    BROKER=127.0.0.1:$port
-    check bridge/java-on-kafka "exit 3" refuses_kafka
-    local topic client
+    local topic client example MEMBERS=(- - -)
+    local needs="group copiers needs share.acknowledgement.mode=transactional on this broker"
+    start_kafka
     for topic in orders enriched; do
         tool kafka-topics --create --topic "$topic" --partitions 1 --replication-factor 1 >/dev/null
+    done
+    check bridge/java-on-kafka "$(printf '%s\nexit 3' "$needs")" \
+        refuses java_class CopyOrders "$BROKER" orders enriched copiers copy-1 0 5
+    check bridge/python-on-kafka "$(printf '%s\nexit 1' "$needs")" \
+        refuses confluent_python "$CLIENTS/python/copy_orders.py" "$BROKER" orders enriched copiers
+    check bridge/go-on-kafka "$(printf '%s\nexit 1' "$needs")" \
+        refuses timeout "$TOOL_TIMEOUT" "$WORK/copy_orders" -bootstrap "$BROKER"
+    check bridge/node-on-kafka "$(printf '%s\nexit 1' "$needs")" \
+        refuses env "PYTHON=$VENV/bin/python" timeout "$TOOL_TIMEOUT" node "$WORK/node/copy_orders.mjs" \
+        "$BROKER" orders enriched copiers copy-2 0 5
+    for example in exactly_once exactly_once_async_std; do
+        check "bridge/$example-on-kafka" "$(printf '%s\n' \
+            "exactly_once: the broker does not offer AddShareAcksToTxn; this needs a newer broker" \
+            "exit 1")" refuses timeout "$TOOL_TIMEOUT" \
+            "${EXAMPLES:-$ROOT/target/release/examples}/$example" --against "$BROKER" --name "$example" --records 100
     done
     for client in python java go old; do
         rows "$client" fences >"$WORK/table"
         check "bridge/fences-$client-on-kafka" "$(outcomes "$WORK/table")" \
             refusals "$client"
     done
-    bash "$KAFKA_PEER/stop.sh" "$data" >&2
+    check bridge/no-output-on-kafka 0 outputs_on_kafka
+    stop_broker || true
+}
+
+# How many records of copiers a read_committed consumer finds: those of the fences are aborted.
+outputs_on_kafka() {
+    tool kafka-console-consumer --topic enriched --from-beginning --isolation-level read_committed \
+        --timeout-ms 5000 2>/dev/null | grep -c -v -x good || true
 }
 
 fetch_kafka
 fetch_confluent
 fetch_kafkajs
 build_clients
-check_beside
-check_copies
-check_all_refusals
-[ -z "${KAFKA_PEER:-}" ] || check_kafka
+if [ "$PROGRAM" = --kafka ]; then
+    check_kafka
+else
+    check_beside
+    check_copies
+    check_all_refusals
+fi
 echo "$PASSED passed, $FAILED failed"
 [ "$FAILED" = 0 ]

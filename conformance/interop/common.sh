@@ -153,3 +153,52 @@ stop_broker() {
     kill "$pid" 2>/dev/null || true
     wait "$pid"
 }
+
+kafka() { # CLASS ARGS...
+    exec java -Xms512m -Xmx512m -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
+        -cp "$KAFKA_LIBS/*" "$@"
+}
+
+# Two ports that are free now: Kafka names its own in its configuration.
+free_ports() {
+    python3 -c 'import socket
+held = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+print(*(own.getsockname()[1] for own in held))'
+}
+
+# start_kafka: an Apache Kafka of one node, with limits that let a group ask for short locks; sets
+# BROKER to its address and BROKER_PID. stop_broker ends it.
+start_kafka() {
+    local port controller properties=$WORK/server.properties
+    read -r port controller < <(free_ports)
+    cat >"$properties" <<PROPERTIES
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:$controller
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$controller
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs=$WORK/kafka-data
+group.initial.rebalance.delay.ms=0
+group.share.min.record.lock.duration.ms=1000
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
+transaction.state.log.min.isr=1
+transaction.state.log.replication.factor=1
+PROPERTIES
+    (kafka kafka.tools.StorageTool format -t AckordConformanceKafkA -c "$properties") \
+        >"$WORK/kafka.log" 2>&1 || { cat "$WORK/kafka.log" >&2 && return 1; }
+    kafka kafka.Kafka "$properties" >>"$WORK/kafka.log" 2>&1 </dev/null &
+    BROKER_PID=$!
+    BROKER=127.0.0.1:$port
+    for _ in $(seq 300); do
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && return
+        kill -0 "$BROKER_PID" 2>/dev/null || break
+        sleep 0.2
+    done
+    echo "Apache Kafka did not start" >&2
+    tail -n 30 "$WORK/kafka.log" >&2
+    return 1
+}

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -77,6 +77,7 @@ impl Leash {
 pub struct Leashes {
     workers: Arc<[Arc<Leash>]>,
     over: Arc<AtomicBool>,
+    hopeless: Arc<OnceLock<String>>,
 }
 
 impl Leashes {
@@ -85,7 +86,13 @@ impl Leashes {
         Leashes {
             workers: (0..workers).map(|_| Arc::default()).collect(),
             over: Arc::default(),
+            hopeless: Arc::default(),
         }
+    }
+
+    /// Why no worker will ever do it: the broker cannot.
+    pub fn hopeless(&self) -> Option<String> {
+        self.hopeless.get().cloned()
     }
 
     /// Ends workers and chaos.
@@ -148,7 +155,8 @@ async fn chaos<R: Runtime>(options: Options, leashes: Leashes) {
 }
 
 /// Runs one worker: where its leash is cut, it is dropped or left to itself, and another one begins
-/// from nothing then and after every error that ends its clients.
+/// from nothing then and after every error that ends its clients, but where the broker lacks what it
+/// needs.
 async fn lead<R: Runtime>(copy: Copy<R>, number: usize, leashes: Leashes) {
     let Some(leash) = leashes.workers.get(number) else {
         return;
@@ -172,6 +180,10 @@ async fn lead<R: Runtime>(copy: Copy<R>, number: usize, leashes: Leashes) {
                         eprintln!("worker {number}, the former one: {fenced}");
                     }
                 });
+            }
+            Ok(error @ ClientError::Unsupported { .. }) => {
+                let _ = leashes.hopeless.set(error.to_string());
+                return;
             }
             Ok(error) => {
                 eprintln!("worker {number}: {error}; beginning again");

@@ -89,10 +89,17 @@ impl<R: Runtime> Run<R> {
         leashes.let_loose(&copy);
         let started = Instant::now();
         let limit = Duration::from_secs(options.limit);
-        let late = |_| (started.elapsed() > limit).then(|| format!("not complete after {limit:?}"));
-        let copies = watch::<R>(&copy, late).await;
+        let enough = |_| {
+            let late = started.elapsed() > limit;
+            let late = late.then(|| format!("not complete after {limit:?}"));
+            leashes.hopeless().or(late)
+        };
+        let copies = watch::<R>(&copy, enough).await;
         leashes.stop();
         drop(own);
+        if let Some(reason) = leashes.hopeless() {
+            return Err(reason);
+        }
         let account = Account::of(&options, &copies?);
         account.print(&tally);
         Ok(account.is_clean())

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """One client copies a topic through the bridge while it and the broker are killed.
 
-crash_copy.py BROKER PROGRAM... [--records N] [--abort PERCENT]
+crash_copy.py BROKER AFTERWARDS PROGRAM... [--records N] [--abort PERCENT]
 
 BROKER is a command for a broker, PROGRAM that of a copier, with {bootstrap}, {input}, {output},
 {group}, {id}, {abort} and {idle} (seconds) for their values. Records come in for a while; the copier
 is killed once and started again, as it is whenever it fails; the broker is killed once and started
-again on its data. Then everything that came in must have been copied, nothing twice.
+again on its data. Then everything that came in must have been copied, nothing twice; and AFTERWARDS, a
+command that is given the address, the group, the input and the prefix of the transactional ids, must
+find nothing that waits.
 """
 import argparse
 import os
@@ -133,6 +135,7 @@ def copied(address):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("broker")
+    options.add_argument("afterwards")
     options.add_argument("--records", type=int, default=1500)
     options.add_argument("--abort", type=int, default=20)
     options.add_argument("program", nargs="+")
@@ -177,7 +180,10 @@ def main():
         doubled = sum(found.values()) - len(found)
         print(f"{starts} starts, {time.monotonic() - began:.0f} s", file=sys.stderr)
         print(f"{options.records} records, {lost} lost, {doubled} doubled")
-        if lost or doubled:
+        asked = [*shlex.split(options.afterwards), address, "copiers", "orders", values["id"]]
+        left = subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=False)
+        print(left.stdout, end="")
+        if lost or doubled or left.returncode:
             print(*open(f"{directory}/broker.log"), sep="", file=sys.stderr)
     finally:
         if copier.poll() is None:

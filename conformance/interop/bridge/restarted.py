@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""restarted.py BROKER PROGRAM...: what a transaction of version 1 has acknowledged before a restart of the
-broker is not known any more, so it takes no more of it.
+"""restarted.py BROKER PROGRAM...: acknowledgements of one transaction before and after a restart of the
+broker. Records that were only acquired are nobody's then, and what a transaction of version 1 had taken is
+not known any more, so the rest is refused; the producer must be able to abort and go on.
 
 BROKER is a command for a broker, PROGRAM that of a producer; it gets BOOTSTRAP and a table of one row with
 two texts, and after the first says `waiting` until there is a line. Prints what became of it, and why.
-librdkafka 2.16 is not asked: where its coordinator goes away within a transaction, it can wait for ever.
 """
 import shlex
 import shutil

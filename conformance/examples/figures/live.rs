@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::peer::{Fallible, Peer, Server, take};
+use crate::plain;
 use crate::report::{self, micros, quantile};
 use crate::speech::{self, Member, Topic};
 use crate::transaction::{Kinds, Load, Producer};
@@ -118,6 +119,10 @@ fn join(peer: &mut Server, group: &str, topic: &Topic) -> Fallible<Member> {
     Member::join(peer, conn, group, 0, topic)
 }
 
+/// How many producers commit at a time.
+const AT_A_TIME: usize = 100;
+const ACKS_AT_A_TIME: i32 = 10;
+
 /// What each transaction of one load took.
 #[derive(Default)]
 struct Costs {
@@ -144,6 +149,8 @@ pub(crate) fn commits(program: &str, dir: &str) -> Fallible<()> {
     let mut member = join(&mut server, "group", &input)?;
     speech::take_texts(&mut server, admin, "group")?;
     let bare = Bare::create(&dir.join("bare"))?;
+    let mut plain = plain::Worker::new(&mut server, &input)?;
+    let mut plain_costs = plain::LOADS.map(|acks| (acks, Costs::default()));
     let mut costs = LOADS.map(|load| (load, Costs::default()));
     for round in 0..ROUNDS {
         for (load, costs) in &mut costs {
@@ -160,12 +167,41 @@ pub(crate) fn commits(program: &str, dir: &str) -> Fallible<()> {
             costs.whole.push(began.elapsed());
             costs.work.push(process.worked()? - worked);
         }
+        for (acks, costs) in &mut plain_costs {
+            plain.acquire(&mut server, &input, *acks)?;
+            costs.syncs.push(bare.sync(round)?);
+            let worked = process.worked()?;
+            let began = Instant::now();
+            plain.work(&mut server, &output)?;
+            costs.whole.push(began.elapsed());
+            costs.work.push(process.worked()? - worked);
+        }
     }
     report::head("durability sync, us: p50, p99");
+    tell(&costs);
+    report::head("the same record and acknowledgements without a transaction, us: p50, p99");
+    for (acks, own) in plain_costs {
+        let with = costs
+            .iter()
+            .find(|(load, _)| matches!(load, Load::Acks(own, _) if *own == acks));
+        let with = with.map(|(_, with)| (Quantiles::of(&with.whole), Quantiles::of(&with.work)));
+        let (with_whole, with_work) = with.ok_or("the transaction to compare with")?;
+        let [sync, whole, work] = [&own.syncs, &own.whole, &own.work].map(Quantiles::of);
+        println!(
+            "{acks} accepted: bare sync {sync}; all {whole}, p50 of the transaction {:.2} of that; work of the \
+             server {work}, p50 of the transaction {:.2} of that",
+            with_whole.half / whole.half,
+            with_work.half / work.half,
+        );
+    }
+    at_a_time(&mut server, &process, &input, &output)
+}
+
+fn tell(costs: &[(Load, Costs)]) {
     let mut alone = None;
     for (load, costs) in costs {
         let [sync, commit, whole, work] =
-            [costs.syncs, costs.commits, costs.whole, costs.work].map(Quantiles::of);
+            [&costs.syncs, &costs.commits, &costs.whole, &costs.work].map(Quantiles::of);
         let (whole_alone, work_alone) = *alone.get_or_insert((whole.half, work.half));
         println!(
             "{load}: bare sync {sync}; commit {commit}, p99 {:.2} of the sync's; transaction {whole}, p50 {:.2} of \
@@ -173,6 +209,73 @@ pub(crate) fn commits(program: &str, dir: &str) -> Fallible<()> {
             commit.most / sync.most,
             whole.half / whole_alone,
             work.half / work_alone,
+        );
+    }
+}
+
+/// A hundred producers, each with a group of its own, that send everything before any answer is waited
+/// for, beside one of them alone.
+fn at_a_time(
+    server: &mut Server,
+    process: &Process,
+    input: &Topic,
+    output: &Topic,
+) -> Fallible<()> {
+    let admin = server.connect()?;
+    let load = Load::Acks(ACKS_AT_A_TIME, Kinds::Accepts);
+    let mut workers = Vec::new();
+    for number in 0..AT_A_TIME {
+        let producer = Producer::new(server, &format!("at-a-time-{number}"))?;
+        let mut member = join(server, &format!("at-a-time-{number}"), input)?;
+        // What there is already is not its work.
+        while member.fetch(server, 10_000)? > 0 {}
+        workers.push((producer, member));
+    }
+    let mut costs = [1, AT_A_TIME].map(|count| (count, Costs::default()));
+    for _ in 0..ROUNDS / 10 {
+        for (count, costs) in &mut costs {
+            let batch = speech::batch(ACKS_AT_A_TIME, b"value");
+            speech::produce(server, admin, input, &batch)?;
+            for (_, member) in &mut workers {
+                let mut found = 0;
+                while found < i64::from(ACKS_AT_A_TIME) {
+                    found += member.fetch(server, ACKS_AT_A_TIME)?;
+                }
+            }
+            let workers = &mut workers[..*count];
+            let worked = process.worked()?;
+            let began = Instant::now();
+            let mut sent = Vec::new();
+            for (producer, member) in workers.iter_mut() {
+                sent.push(producer.send(server, output, load, (member, input))?);
+            }
+            for ((producer, _), more) in workers.iter_mut().zip(sent) {
+                producer.filled(server, more)?;
+            }
+            let filled = Instant::now();
+            for (producer, _) in workers.iter_mut() {
+                producer.send_commit(server)?;
+            }
+            for (producer, _) in workers.iter_mut() {
+                producer.committed(server)?;
+            }
+            costs.commits.push(filled.elapsed());
+            costs.whole.push(began.elapsed());
+            costs.work.push(process.worked()? - worked);
+        }
+    }
+    report::head("transactions with 10 acknowledgements, so many at a time, us for all: p50, p99");
+    let mut alone = None;
+    for (count, costs) in costs {
+        let [commit, whole, work] = [&costs.commits, &costs.whole, &costs.work].map(Quantiles::of);
+        let each = |own: f64| own / f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+        let alone: &[f64; 3] = alone.get_or_insert([commit.half, whole.half, work.half]);
+        println!(
+            "{count}: commit {commit}, throughput of commits {:.2} times that of one; transaction {whole}, \
+             throughput {:.2} times; work of the server {work}, for each {:.2} of that of one",
+            alone[0] / each(commit.half),
+            alone[1] / each(whole.half),
+            each(work.half) / alone[2],
         );
     }
     Ok(())
@@ -201,10 +304,11 @@ struct Quantiles {
 }
 
 impl Quantiles {
-    fn of(costs: Vec<Duration>) -> Self {
+    fn of(costs: impl AsRef<[Duration]>) -> Self {
+        let costs = costs.as_ref();
         Quantiles {
-            half: micros(quantile(costs.clone(), 50)),
-            most: micros(quantile(costs, 99)),
+            half: micros(quantile(costs.to_vec(), 50)),
+            most: micros(quantile(costs.to_vec(), 99)),
         }
     }
 }

@@ -8,7 +8,7 @@
 //! | `fetches` | members, groups, records in flight: cost of a share fetch at a size and at ten times the size |
 //! | `transactions` | the same for transactions, by what is in them |
 //! | `transaction WHAT` | one line of that alone, for a profiler: `record`, `offset`, or a number of acknowledgements |
-//! | `live PROGRAM DIR` | a server with its data in DIR: commits beside a bare sync of the same disk |
+//! | `live PROGRAM DIR` | a server with its data in DIR: commits beside a bare sync of the same disk and beside plain acknowledgements, a hundred at a time beside one |
 //! | `restart PROGRAM DIR` | a server that is killed with a million records in flight |
 //!
 //! The first two run the cores in this process and count only the broker's own work: the median, so
@@ -17,6 +17,7 @@
 mod fetches;
 mod live;
 mod peer;
+mod plain;
 mod report;
 mod speech;
 mod transaction;

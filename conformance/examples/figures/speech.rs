@@ -11,7 +11,8 @@ use ackord_proto::messages::share_acknowledge::{
 use ackord_proto::messages::share_fetch::{AcknowledgementBatch, FetchPartition, FetchTopic};
 use ackord_proto::messages::{
     CreateTopicsRequest, IncrementalAlterConfigsRequest, ProduceRequest, ProduceResponse,
-    ShareAcknowledgeRequest, ShareFetchRequest, ShareFetchResponse, ShareGroupHeartbeatRequest,
+    ShareAcknowledgeRequest, ShareAcknowledgeResponse, ShareFetchRequest, ShareFetchResponse,
+    ShareGroupHeartbeatRequest,
 };
 use ackord_proto::records::BatchBuilder;
 use ackord_proto::str::Str;
@@ -342,40 +343,56 @@ impl Member {
         held: &[Held],
     ) -> Fallible<()> {
         for held in held {
-            let types = (held.first..=held.last).step_by(2).map(|offset| AckRange {
-                first_offset: offset,
-                last_offset: offset,
-                acknowledge_types: vec![ACCEPT],
-                ..Default::default()
-            });
-            let partition = AcknowledgePartition {
-                partition_index: held.partition,
-                acknowledgement_batches: types.collect(),
-                ..Default::default()
-            };
-            let topic = AcknowledgeTopic {
-                topic_id: self.topic.id,
-                partitions: vec![partition],
-                ..Default::default()
-            };
-            let request = ShareAcknowledgeRequest {
-                group_id: Some(self.group.clone()),
-                member_id: Some(self.id.clone()),
-                share_session_epoch: self.session,
-                topics: vec![topic],
-                ..Default::default()
-            };
-            self.session += 1;
+            let request = self.accept_request(&[*held], 2);
             let response = take!(peer.ask(self.conn, 2, request), ShareAcknowledge);
-            let refused = response
-                .responses
-                .iter()
-                .flat_map(|topic| &topic.partitions)
-                .any(|partition| partition.error_code.is_error());
-            if refused || response.error_code.is_error() {
-                return Err(format!("refused: {response:?}").into());
-            }
+            check_acknowledged(&response)?;
         }
         Ok(())
+    }
+
+    /// Accepts each `step`th of these records of one partition, one range for each.
+    pub(crate) fn accept_request(&mut self, held: &[Held], step: usize) -> ShareAcknowledgeRequest {
+        let offsets = held
+            .iter()
+            .flat_map(|held| (held.first..=held.last).step_by(step));
+        let ranges = offsets.map(|offset| AckRange {
+            first_offset: offset,
+            last_offset: offset,
+            acknowledge_types: vec![ACCEPT],
+            ..Default::default()
+        });
+        let partition = AcknowledgePartition {
+            partition_index: held.first().map_or(0, |held| held.partition),
+            acknowledgement_batches: ranges.collect(),
+            ..Default::default()
+        };
+        let topic = AcknowledgeTopic {
+            topic_id: self.topic.id,
+            partitions: vec![partition],
+            ..Default::default()
+        };
+        let session = self.session;
+        self.session += 1;
+        ShareAcknowledgeRequest {
+            group_id: Some(self.group.clone()),
+            member_id: Some(self.id.clone()),
+            share_session_epoch: session,
+            topics: vec![topic],
+            ..Default::default()
+        }
+    }
+}
+
+pub(crate) fn check_acknowledged(response: &ShareAcknowledgeResponse) -> Fallible<()> {
+    let partitions = response
+        .responses
+        .iter()
+        .flat_map(|topic| &topic.partitions);
+    let refused = partitions
+        .clone()
+        .any(|partition| partition.error_code.is_error());
+    match refused || response.error_code.is_error() {
+        true => Err(format!("refused: {response:?}").into()),
+        false => Ok(()),
     }
 }

@@ -121,8 +121,20 @@ impl Producer {
         peer: &mut impl Peer,
         output: &Topic,
         load: Load,
-        (member, input): (&mut Member, &Topic),
+        acknowledged: (&mut Member, &Topic),
     ) -> Fallible<()> {
+        let more = self.send(peer, output, load, acknowledged)?;
+        self.filled(peer, more)
+    }
+
+    /// Sends the same and waits for nothing; how many answers come besides that of the record.
+    pub(crate) fn send(
+        &mut self,
+        peer: &mut impl Peer,
+        output: &Topic,
+        load: Load,
+        (member, input): (&mut Member, &Topic),
+    ) -> Fallible<usize> {
         let mut builder = BatchBuilder::new(0)
             .producer(self.id, self.epoch, self.sequence)
             .transactional();
@@ -131,7 +143,7 @@ impl Producer {
         let mut request = speech::produce_request(output, [(0, builder.build())].into_iter());
         request.transactional_id = Some(self.transactional_id.clone());
         peer.send(self.conn, 12, request.into())?;
-        let more = match load {
+        Ok(match load {
             Load::Nothing => 0,
             Load::Offset => {
                 let request = self.offsets("consumers", output, "");
@@ -149,11 +161,11 @@ impl Producer {
                 peer.send(self.conn, 5, request.into())?;
                 1
             }
-        };
-        self.filled(peer, more)
+        })
     }
 
-    fn filled(&mut self, peer: &mut impl Peer, more: usize) -> Fallible<()> {
+    /// Takes the answers of what was sent.
+    pub(crate) fn filled(&mut self, peer: &mut impl Peer, more: usize) -> Fallible<()> {
         speech::check_produced(&take!(peer.answer(self.conn), Produce))?;
         for _ in 0..more {
             use ackord_proto::api::Response;
@@ -274,6 +286,12 @@ impl Producer {
     }
 
     pub(crate) fn commit(&mut self, peer: &mut impl Peer) -> Fallible<()> {
+        self.send_commit(peer)?;
+        self.committed(peer)
+    }
+
+    /// Commits and waits for nothing.
+    pub(crate) fn send_commit(&mut self, peer: &mut impl Peer) -> Fallible<()> {
         let request = EndTxnRequest {
             transactional_id: self.transactional_id.clone(),
             producer_id: self.id,
@@ -281,7 +299,12 @@ impl Producer {
             committed: true,
             ..Default::default()
         };
-        let response = take!(peer.ask(self.conn, 5, request), EndTxn);
+        peer.send(self.conn, 5, request.into())
+    }
+
+    /// Takes the answer of the commit.
+    pub(crate) fn committed(&mut self, peer: &mut impl Peer) -> Fallible<()> {
+        let response = take!(peer.answer(self.conn), EndTxn);
         if response.error_code.is_error() {
             return Err(format!("{response:?}").into());
         }

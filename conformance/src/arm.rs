@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use crate::core_arm::WALL_START_MS;
 use crate::script::{Keep, Needs, Pairs, Step, StorageStep};
+use crate::traffic::Traffic;
 
 /// What came from the broker on one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -233,6 +234,22 @@ pub trait Arm {
     /// The sum of a metric's figures that have all these labels, where metrics can be seen.
     fn metric(&self, name: &str, labels: &[(String, String)]) -> Option<i64> {
         let _ = (name, labels);
+        None
+    }
+
+    /// Storage operations that were carried out, where they are counted.
+    fn operations(&self) -> usize {
+        0
+    }
+
+    /// The first offset of a log, where that can be seen without a request; `None` too where there is
+    /// no such log.
+    fn log_start(&self, _topic: Uuid, _partition: i32) -> Option<i64> {
+        None
+    }
+
+    /// What went over the connections, where that is kept.
+    fn traffic(&self) -> Option<&Traffic> {
         None
     }
 

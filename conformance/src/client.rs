@@ -196,13 +196,17 @@ impl Clients {
         })
     }
 
+    /// The name of a topic that was created, the last one of its name.
+    pub(crate) fn topic_name(&self, id: Uuid) -> Option<&str> {
+        let mut topics = self.topics.iter();
+        topics
+            .find(|(_, own)| **own == id)
+            .map(|(name, _)| name.as_str())
+    }
+
     /// A partition as scripts write it.
     pub(crate) fn label_by_id(&self, id: Uuid, partition: i32) -> String {
-        let name = self
-            .topics
-            .iter()
-            .find(|(_, own)| **own == id)
-            .map(|(name, _)| name.clone());
+        let name = self.topic_name(id).map(str::to_string);
         let name = name.or_else(|| self.ghosts.borrow().get(&id).cloned());
         format!("{}-{partition}", name.unwrap_or_else(|| id.to_string()))
     }

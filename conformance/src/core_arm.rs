@@ -2,6 +2,7 @@
 //! by hand.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use ackord_coord_core::Broker;
 use ackord_coord_core::contract::{ConnId, Effect, Event, Input};
@@ -13,8 +14,9 @@ use bytes::Bytes;
 
 use crate::arm::{self, Arm, Received, ShareView};
 use crate::core_view;
-use crate::memory_store::{MemoryStore, Plan};
+use crate::memory_store::{Crash, MemoryStore};
 use crate::script::{Keep, Needs, Pairs, StorageStep};
+use crate::traffic::Traffic;
 use crate::transcript::{self, Digest, FrameText, Names};
 
 /// Wall clock at the start of each script, in milliseconds since the Unix epoch.
@@ -54,6 +56,15 @@ pub struct CoreArm {
     digest: Digest,
     last_deadline: Option<Deadline>,
     starts: u8,
+    /// The operations of each start, until the broker came to rest.
+    boots: Vec<Range<usize>>,
+    /// Whether anybody reads what is said.
+    silent: bool,
+    /// The broker ends once what it does now has reached its clients.
+    dying: bool,
+    traffic: Traffic,
+    /// What no fault excuses.
+    broken: Vec<String>,
 }
 
 impl Default for CoreArm {
@@ -77,11 +88,24 @@ impl Default for CoreArm {
             digest: Digest::default(),
             last_deadline: None,
             starts: 0,
+            boots: Vec::new(),
+            silent: false,
+            dying: false,
+            traffic: Traffic::default(),
+            broken: Vec::new(),
         }
     }
 }
 
 impl CoreArm {
+    /// An arm without a transcript and a digest, which take more time than the broker.
+    pub fn silent() -> Self {
+        CoreArm {
+            silent: true,
+            ..Default::default()
+        }
+    }
+
     /// Of everything that the broker did so far.
     pub fn digest(&self) -> Digest {
         self.digest
@@ -92,9 +116,27 @@ impl CoreArm {
         &mut self.store
     }
 
-    fn say(&mut self, line: String) {
-        self.digest.update(line.as_bytes());
-        self.log.push(line);
+    /// The numbers of the operations of each start, until the broker came to rest.
+    pub fn boots(&self) -> &[Range<usize>] {
+        &self.boots
+    }
+
+    /// The broker broke its contract, or ran in a circle.
+    pub fn broken(&self) -> &[String] {
+        &self.broken
+    }
+
+    fn say(&mut self, line: impl FnOnce() -> String) {
+        if !self.silent {
+            let line = line();
+            self.digest.update(line.as_bytes());
+            self.log.push(line);
+        }
+    }
+
+    fn broke(&mut self, what: String) -> String {
+        self.broken.push(what.clone());
+        what
     }
 
     fn boot(&mut self) -> Result<(), String> {
@@ -104,7 +146,10 @@ impl CoreArm {
         let broker = Broker::new(self.config.clone(), self.limits.clone(), seed, self.now);
         self.broker = Some(broker);
         self.last_deadline = None;
-        self.pump()?;
+        let first = self.store.operations();
+        let rested = self.pump();
+        self.boots.push(first..self.store.operations());
+        rested?;
         match &self.broker {
             Some(broker) if !broker.is_serving() => Err("the broker does not serve".to_string()),
             _ => Ok(()),
@@ -115,9 +160,8 @@ impl CoreArm {
         let Some(broker) = &mut self.broker else {
             return Ok(());
         };
-        broker
-            .handle(self.now, input)
-            .map_err(|misuse| format!("misuse of the broker: {misuse}"))
+        let handled = broker.handle(self.now, input);
+        handled.map_err(|misuse| self.broke(format!("misuse of the broker: {misuse}")))
     }
 
     /// Carries out all that the broker wants, completes storage, delivers frames.
@@ -125,6 +169,8 @@ impl CoreArm {
         for _ in 0..STEP_LIMIT {
             if let Some(effect) = self.broker.as_mut().and_then(Broker::poll_effect) {
                 self.effect(effect)?;
+            } else if std::mem::take(&mut self.dying) {
+                self.end(Keep::Completed);
             } else if let Some((conn, bytes)) = self.next_frame() {
                 self.handle(Input::Frame { conn, bytes })?;
             } else if !self.complete_one(false)? {
@@ -132,7 +178,7 @@ impl CoreArm {
                 return Ok(());
             }
         }
-        Err("the broker does not come to rest".to_string())
+        Err(self.broke("the broker does not come to rest".to_string()))
     }
 
     /// Completes one operation, if there is one; `forced` goes past a hold.
@@ -144,12 +190,22 @@ impl CoreArm {
             true => self.store.complete_one(),
             false => self.store.complete_next(),
         };
-        let Some(done) = done else { return Ok(false) };
-        self.say(format!("  {}", transcript::completion(&done)));
-        if let Some(kept) = self.store.take_crash() {
-            self.end(Keep::Operations(kept));
-            return Ok(false);
+        if let Some(done) = &done {
+            self.say(|| format!("  {}", transcript::completion(done)));
         }
+        match self.store.take_crash() {
+            None => {}
+            Some(Crash::Told) => self.dying = true,
+            Some(Crash::Before) => {
+                self.end(Keep::Completed);
+                return Ok(false);
+            }
+            Some(Crash::Untold { kept }) => {
+                self.end(Keep::Operations(kept));
+                return Ok(false);
+            }
+        }
+        let Some(done) = done else { return Ok(false) };
         self.handle(Input::Completed(done))?;
         Ok(true)
     }
@@ -159,8 +215,9 @@ impl CoreArm {
             Effect::Close { conn, reason } => {
                 if let Some(own) = self.conns.get_mut(&conn) {
                     own.closed = true;
-                    let line = format!("  {} closed: {reason}", own.client);
-                    self.say(line);
+                    let client = own.client.clone();
+                    self.traffic.closed(&client);
+                    self.say(|| format!("  {client} closed: {reason}"));
                 }
                 self.handle(Input::Closed { conn })
             }
@@ -168,10 +225,13 @@ impl CoreArm {
                 let text = match event {
                     Event::Ready => "ready".to_string(),
                     Event::Drained => "drained".to_string(),
-                    Event::RecoveryFailed(what) => return Err(format!("recovery failed: {what}")),
+                    Event::RecoveryFailed(what) => {
+                        self.end(Keep::AllIssued);
+                        return Err(format!("recovery failed: {what}"));
+                    }
                     Event::Warning(what) => format!("warning: {what}"),
                 };
-                self.say(format!("  {text}"));
+                self.say(|| format!("  {text}"));
                 Ok(())
             }
             Effect::Read { conn } => {
@@ -182,8 +242,10 @@ impl CoreArm {
             }
             Effect::Send { conn, chunks } => self.send_to_client(conn, chunks),
             Effect::Store(op) => {
-                self.say(format!("  {}", transcript::operation(&op)));
-                self.digest.update(format!("{op:?}").as_bytes());
+                self.say(|| format!("  {}", transcript::operation(&op)));
+                if !self.silent {
+                    self.digest.update(format!("{op:?}").as_bytes());
+                }
                 self.store.submit(op);
                 Ok(())
             }
@@ -196,18 +258,29 @@ impl CoreArm {
         chunks
             .iter()
             .for_each(|chunk| whole.extend_from_slice(chunk));
-        self.digest.update(&whole);
+        if !self.silent {
+            self.digest.update(&whole);
+        }
         if let Some(own) = self.conns.get_mut(&conn) {
             let client = own.client.clone();
-            let text = self
-                .frames
-                .response(&client, &Bytes::copy_from_slice(&whole[4..]));
-            own.to_client.push(Bytes::from(whole));
-            if client != QUIET {
-                self.say(format!("  {text}"));
-            }
+            let whole = Bytes::from(whole);
+            let frame = whole.slice(4..);
+            own.to_client.push(whole);
+            self.traffic.response(&client, &frame);
+            self.say_frame(&client, |frames| frames.response(&client, &frame));
         }
         self.handle(Input::Sent { conn, bytes })
+    }
+
+    /// The runner's own reading would drown the script.
+    fn say_frame(&mut self, client: &str, text: impl FnOnce(&mut FrameText) -> String) {
+        if self.silent {
+            return;
+        }
+        let text = text(&mut self.frames);
+        if client != QUIET {
+            self.say(|| format!("  {text}"));
+        }
     }
 
     fn next_frame(&mut self) -> Option<(ConnId, Bytes)> {
@@ -243,7 +316,9 @@ impl CoreArm {
 
     fn end(&mut self, keep: Keep) {
         self.broker = None;
+        self.dying = false;
         self.store.crash(keep);
+        self.traffic.all_closed();
         self.conns.clear();
         self.by_client.clear();
     }
@@ -253,7 +328,7 @@ impl CoreArm {
         if deadline != self.last_deadline {
             self.last_deadline = deadline;
             let text = deadline.map_or("none".to_string(), |deadline| deadline.to_string());
-            self.say(format!("  next deadline {text}"));
+            self.say(|| format!("  next deadline {text}"));
         }
     }
 
@@ -303,10 +378,8 @@ impl Arm for CoreArm {
             .flat_map(|chunk| chunk.iter().copied())
             .collect();
         let bytes = Bytes::from(whole).slice(4..);
-        let text = self.frames.request(client, &bytes);
-        if client != QUIET {
-            self.say(format!("  {text}"));
-        }
+        self.traffic.request(client, &bytes);
+        self.say_frame(client, |frames| frames.request(client, &bytes));
         if let Some(conn) = self.conns.get_mut(&conn) {
             conn.to_broker.push_back(bytes);
         }
@@ -341,6 +414,7 @@ impl Arm for CoreArm {
         let Some(conn) = self.by_client.remove(client) else {
             return Ok(());
         };
+        self.traffic.closed(client);
         if self.conns.remove(&conn).is_some_and(|own| !own.closed) {
             self.handle(Input::Closed { conn })?;
         }
@@ -357,11 +431,11 @@ impl Arm for CoreArm {
                 return self.pump();
             };
             self.set_time(due.at.max(self.now.mono));
-            self.say(format!("  at {due}"));
+            self.say(|| format!("  at {due}"));
             self.handle(Input::Timeout)?;
             self.pump()?;
         }
-        Err("a deadline comes again and again".to_string())
+        Err(self.broke("a deadline comes again and again".to_string()))
     }
 
     fn storage(&mut self, step: &StorageStep) -> Result<(), String> {
@@ -376,7 +450,7 @@ impl Arm for CoreArm {
                 Ok(())
             }
             StorageStep::FailNextAppend(fault) => {
-                self.store.plan(0, Plan::Fail(*fault));
+                self.store.fail_append(0, *fault);
                 Ok(())
             }
             StorageStep::Hold => {
@@ -429,6 +503,19 @@ impl Arm for CoreArm {
     fn metric(&self, name: &str, labels: &[(String, String)]) -> Option<i64> {
         let broker = self.broker.as_ref()?;
         Some(core_view::metric(broker, self.now, name, labels))
+    }
+
+    fn operations(&self) -> usize {
+        self.store.operations()
+    }
+
+    fn log_start(&self, topic: Uuid, partition: i32) -> Option<i64> {
+        let log = self.broker.as_ref()?.log(LogId { topic, partition })?;
+        Some(log.start_offset())
+    }
+
+    fn traffic(&self) -> Option<&Traffic> {
+        Some(&self.traffic)
     }
 
     fn take_log(&mut self) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The scripts again, each with a fault at one of its storage operations: what the steps say does not
+//! The scripts again, each with faults at its storage operations: what the steps say does not
 //! hold any more, but what a transaction promises does.
 //!
 //! Clients behave as real ones then: who is refused or hears nothing aborts, and who hears nothing
@@ -6,34 +6,46 @@
 //! either everything counts or nothing: nothing both visible and unacknowledged, nothing
 //! acknowledged and invisible.
 
+mod ended;
+mod notes;
 mod participants;
 mod reckoning;
+pub mod sweep;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use ackord_proto::error_code::ErrorCode;
+use ackord_proto::uuid::Uuid;
 
+use self::ended::DeliveryLimits;
 use crate::answers::Codes;
-use crate::consumer_groups::ConsumerVerb;
+use crate::arm::Arm;
 use crate::core_arm::CoreArm;
-use crate::memory_store::Plan;
-use crate::offset_acks::OffsetAcks;
-use crate::script::{AckSpans, Expected, GroupAdmin, Script, Step, TopicPartition, Verb};
+use crate::memory_store::{Plan, Traced};
+use crate::script::{Expected, Script, Step, TopicPartition, Verb};
 use crate::steps::{DEAD_LETTER_TOPIC, Session};
+use crate::traffic::Traffic;
 
 /// How often a client asks for the end of its transaction again.
 const END_ATTEMPTS: usize = 5;
 /// And how long it waits before.
 const END_PAUSE_MS: u64 = 1000;
 
-/// What goes wrong at one operation.
-pub type Fault = Plan;
+/// How often a broker is started again that cannot read what is stored.
+const STARTS: usize = 4;
 
-/// What became of a script with a fault.
+/// What became of a script with faults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultRun {
-    /// Whether the script has so many appends, or other operations.
+    /// Whether all that was planned came about.
     pub reached: bool,
+    /// The operations that were carried out.
+    pub trace: Vec<Traced>,
+    /// So many of them come before the end, where everything that is left is awaited.
+    pub operations: usize,
+    /// Those of each start.
+    pub boots: Vec<Range<usize>>,
     /// Broken promises.
     pub problems: Vec<String>,
     /// Transactions whose outputs are visible.
@@ -42,6 +54,10 @@ pub struct FaultRun {
     pub acknowledged: usize,
     /// Records with a dead letter.
     pub dead_letters: usize,
+    /// Records that ended because they were delivered as often as they may be.
+    pub limited: usize,
+    /// Outputs and records that are gone with their topic or the start of their log.
+    pub removed: usize,
 }
 
 /// A record of a share group.
@@ -54,9 +70,20 @@ type OffsetKey = (String, TopicPartition);
 struct Transaction {
     /// Something was refused or lost, so the client aborts.
     doomed: bool,
-    outputs: Vec<(TopicPartition, String)>,
+    /// With their offsets.
+    outputs: Vec<(TopicPartition, String, i64)>,
     staged: Vec<ShareRecord>,
     offsets: Vec<(OffsetKey, i64)>,
+}
+
+/// What a client was told.
+struct Told {
+    /// The script wants success.
+    had_to_work: bool,
+    /// `None`: nothing.
+    codes: Option<Codes>,
+    /// Of an output.
+    base_offset: Option<i64>,
 }
 
 /// What clients did, as far as they were told that it worked.
@@ -79,29 +106,41 @@ struct Account {
     queued: BTreeMap<String, Option<String>>,
     /// Records for which some acknowledgement was other than reject or release.
     settled: BTreeSet<ShareRecord>,
-    /// Topics and groups whose records may end in other ways.
+    /// Records that were staged without an answer so far.
+    unheard: BTreeSet<ShareRecord>,
+    /// Groups that somebody changed from outside.
     excluded: BTreeSet<String>,
+    /// Topics that were deleted, dead letter queues among them.
+    deleted: BTreeSet<String>,
+    /// Ids of topics of whose deletion nobody was told.
+    doubtful: BTreeMap<String, Uuid>,
+    /// Ids of topics that are deleted for good.
+    gone: BTreeMap<Uuid, String>,
+    limits: DeliveryLimits,
+    /// Outputs and staged records that went with their topic.
+    removed: usize,
     /// Transactional ids of producers in two-phase commit.
     participants: BTreeSet<String>,
 }
 
-/// Runs a script with `fault` at its append, or other operation, number `n`, from 0.
-pub fn with_fault(script: &Script, n: usize, fault: Fault) -> FaultRun {
-    let mut arm = CoreArm::default();
-    arm.store().plan(n, fault);
-    let mut run = audit(script, &mut arm);
-    run.reached = !arm.store().has_plan();
-    run
+/// Runs a script with what is planned for its operations, by their numbers.
+pub fn with_faults(script: &Script, plans: &[(usize, Plan)]) -> FaultRun {
+    let mut arm = CoreArm::silent();
+    for (operation, plan) in plans {
+        arm.store().plan(*operation, *plan);
+    }
+    audit(script, &mut arm)
 }
 
-/// Runs a script as [`with_fault`] does, but without a fault.
+/// Runs a script as [`with_faults`] does, but without any.
 pub fn without_fault(script: &Script) -> FaultRun {
-    audit(script, &mut CoreArm::default())
+    with_faults(script, &[])
 }
 
 fn audit(script: &Script, arm: &mut CoreArm) -> FaultRun {
     let mut account = Account::default();
     let mut run = FaultRun::default();
+    arm.store().record();
     let mut session = Session::new(arm);
     for line in &script.lines {
         if let Err(error) = account.step(&mut session, &line.step) {
@@ -113,6 +152,18 @@ fn audit(script: &Script, arm: &mut CoreArm) -> FaultRun {
     if let Err(error) = account.settle(&mut session, &mut run) {
         run.problems.push(format!("at the end: {error}"));
     }
+    if let Err(error) = account.reckon(&mut session, &mut run) {
+        run.problems.push(format!("of the reckoning: {error}"));
+    }
+    let unanswered = arm.traffic().map(Traffic::unanswered).unwrap_or_default();
+    let hangs = unanswered
+        .iter()
+        .map(|what| format!("{what} has no answer"));
+    run.problems.extend(hangs);
+    run.problems.extend(arm.broken().iter().cloned());
+    run.boots = arm.boots().to_vec();
+    run.reached = !arm.store().has_plan();
+    run.trace = arm.store().trace().to_vec();
     run
 }
 
@@ -128,17 +179,13 @@ impl Account {
                 self.client_step(session, client, verb, expected)?;
             }
             Step::Expect(_) => {}
-            Step::DeleteTopic { name: topic, .. } => {
-                self.excluded.insert(topic.clone());
-                let _ = session.step(step);
+            Step::DeleteTopic { name, code } => {
+                let id = session.clients.topic_id(name);
+                let deleted = session.step(step).is_ok() && !code.is_error();
+                self.note_deletion(name, id, deleted);
             }
             Step::Group { name, configs } => {
-                if configs
-                    .iter()
-                    .any(|(own, _)| own == "share.delivery.count.limit")
-                {
-                    self.excluded.insert(name.clone());
-                }
+                self.limits.configure(name, configs);
                 for (_, topic) in configs.iter().filter(|(own, _)| own == DEAD_LETTER_TOPIC) {
                     self.note_queue(name, topic);
                 }
@@ -156,15 +203,24 @@ impl Account {
                 {
                     self.queues.insert(name.clone(), *partitions);
                 }
-                // Its outputs end with their time.
-                if configs.iter().any(|(own, _)| own.starts_with("retention.")) {
-                    self.excluded.insert(name.clone());
-                }
                 self.insist(session, step)?;
+                // There is room for another one of its name.
+                if let Some(id) = self.doubtful.remove(name) {
+                    self.note_deletion(name, id, true);
+                }
             }
-            Step::Restart { .. } | Step::Crash(_) => session.step(step)?,
-            Step::Advance { .. } => session.step(step)?,
-            Step::Broker(_) | Step::Limits(_) | Step::Storage(_) => drop(session.step(step)),
+            Step::Restart { .. } if !session.arm.is_down() => {}
+            Step::Advance { .. } | Step::Crash(_) | Step::Restart { .. } => {
+                let done = session.step(step);
+                if !session.arm.is_down() {
+                    done?;
+                }
+            }
+            Step::Broker(configs) => {
+                self.limits.configure_broker(configs);
+                drop(session.step(step));
+            }
+            Step::Limits(_) | Step::Storage(_) => drop(session.step(step)),
         }
         if !matches!(step, Step::Crash(_)) {
             self.revive(session)?;
@@ -172,13 +228,21 @@ impl Account {
         Ok(())
     }
 
-    /// Starts a broker again that a planned crash has ended.
+    /// Starts a broker again that a planned crash has ended, or that could not read what is stored.
     fn revive(&mut self, session: &mut Session<'_>) -> Result<(), String> {
-        if !session.arm.is_down() {
-            return Ok(());
+        let mut outcome = Ok(());
+        for _ in 0..STARTS {
+            if !session.arm.is_down() {
+                return Ok(());
+            }
+            session.connections_lost();
+            outcome = session.arm.restart(0);
         }
-        session.connections_lost();
-        session.arm.restart(0)
+        if session.arm.is_down() {
+            outcome.and(Err("the broker ends again and again".to_string()))
+        } else {
+            outcome
+        }
     }
 
     /// The world of the script has to be there, whatever it takes.
@@ -226,6 +290,7 @@ impl Account {
         };
         let _ = session.step(&step(&verb, &lenient));
         if *expected == Expected::Waiting && session.answered.is_none() {
+            self.note_awaited(&verb);
             self.awaited.insert(client.to_string(), verb);
             return Ok(());
         }
@@ -242,13 +307,12 @@ impl Account {
         if matches!(verb, Verb::EndTxn { .. }) && *expected == Expected::Success {
             self.insist_on_the_end(session, client)?;
         }
-        let codes = session.answered.take();
-        self.note(
-            client,
-            &verb,
-            *expected == Expected::Success,
-            codes.as_ref(),
-        );
+        let told = Told {
+            had_to_work: *expected == Expected::Success,
+            codes: session.answered.take(),
+            base_offset: session.base_offset.take(),
+        };
+        self.note(client, &verb, &told);
         Ok(())
     }
 
@@ -275,6 +339,7 @@ impl Account {
     fn prepare(&mut self, client: &str, verb: &Verb) -> Verb {
         let current = self.current.get(client).copied();
         self.note_participant(verb);
+        self.note_acknowledgements(client, verb);
         match verb {
             Verb::Begin => {
                 self.current
@@ -285,10 +350,9 @@ impl Account {
                 if let Some(index) = self.current.get(from).copied() {
                     self.current.insert(client.to_string(), index);
                 }
-            }
-            // Deleted records count as done, whoever held them.
-            Verb::DeleteRecords { partition, .. } => {
-                self.excluded.insert(partition.topic.clone());
+                if let Some(group) = self.groups.get(from).cloned() {
+                    self.groups.insert(client.to_string(), group);
+                }
             }
             Verb::Join { group, .. } => {
                 self.groups.insert(client.to_string(), group.clone());
@@ -310,134 +374,4 @@ impl Account {
         }
         verb
     }
-
-    /// Enters what a client was told.
-    fn note(&mut self, client: &str, verb: &Verb, had_to_work: bool, codes: Option<&Codes>) {
-        let well = codes.is_some_and(Codes::is_success);
-        match verb {
-            Verb::Consumer(ConsumerVerb::Commit { group, offsets, .. }) => {
-                let keys = offsets.iter().map(|(own, _)| (group.clone(), own.clone()));
-                self.plain_offsets.extend(keys);
-                return;
-            }
-            Verb::Consumer(verb) if verb.is_transactional() => {}
-            Verb::Ack(acks) => self.note_plain(client, acks),
-            Verb::Fetch { acks, .. } => self.note_plain(client, acks),
-            Verb::Send { .. }
-            | Verb::OffsetAcks(_)
-            | Verb::Stage { .. }
-            | Verb::AddShareAcks { .. }
-            | Verb::AddPartitions { .. } => {}
-            Verb::GroupAdmin(admin) => return self.note_admin(admin, codes),
-            _ => return,
-        }
-        let Some(index) = self.current.get(client).copied() else {
-            return;
-        };
-        let transaction = &mut self.transactions[index];
-        if matches!(verb, Verb::Ack(_) | Verb::Fetch { .. }) {
-            return;
-        }
-        transaction.doomed |= had_to_work && !well;
-        match verb {
-            Verb::Send {
-                partition, values, ..
-            } if well => {
-                let outputs = values
-                    .iter()
-                    .map(|value| (partition.clone(), value.clone()));
-                transaction.outputs.extend(outputs);
-            }
-            Verb::Consumer(ConsumerVerb::TxnOffsets { group, offsets, .. }) if well => {
-                let own = offsets.iter();
-                let own = own.map(|(own, offset)| ((group.clone(), own.clone()), *offset));
-                transaction.offsets.extend(own);
-            }
-            Verb::OffsetAcks(OffsetAcks { group, acks, .. }) | Verb::Stage { group, acks, .. } => {
-                self.settled.extend(settled_by(group, acks));
-                for (partition, spans) in acks {
-                    if codes.is_some_and(|codes| took(codes, partition)) {
-                        let offsets = spans.iter().flat_map(|span| span.first..=span.last);
-                        let record = |offset| (group.clone(), partition.clone(), offset);
-                        transaction.staged.extend(offsets.map(record));
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Whoever changes a group from outside decides over its records, unless refused because the
-    /// group is in use.
-    fn note_admin(&mut self, admin: &GroupAdmin, codes: Option<&Codes>) {
-        let refusal = ErrorCode::NON_EMPTY_GROUP;
-        let refused = codes.is_some_and(|codes| {
-            codes.top == Some(refusal) || codes.parts.iter().any(|(_, code)| *code == refusal)
-        });
-        if refused {
-            return;
-        }
-        match admin {
-            GroupAdmin::AlterOffsets { group, .. } | GroupAdmin::DeleteOffsets { group, .. } => {
-                self.excluded.insert(group.clone());
-            }
-            GroupAdmin::DeleteGroups(groups) => self.excluded.extend(groups.iter().cloned()),
-            GroupAdmin::DescribeClassic(_)
-            | GroupAdmin::DescribeConsumer(_)
-            | GroupAdmin::DescribeGroups(_)
-            | GroupAdmin::DescribeOffsets { .. }
-            | GroupAdmin::ListGroups { .. } => {}
-        }
-    }
-
-    fn note_plain(&mut self, client: &str, acks: &AckSpans) {
-        let group = self.groups.get(client).cloned().unwrap_or_default();
-        self.settled.extend(settled_by(&group, acks));
-        for (partition, spans) in acks {
-            let ending = spans
-                .iter()
-                .filter(|span| span.types.iter().any(|t| *t != 2 && *t != 4));
-            for offset in ending.flat_map(|span| span.first..=span.last) {
-                self.plain
-                    .insert((group.clone(), partition.clone(), offset));
-            }
-        }
-    }
-
-    fn note_queue(&mut self, group: &str, topic: &str) {
-        let good = self.queues.contains_key(topic) && topic.starts_with("dlq.");
-        let queue = good.then(|| topic.to_string());
-        let known = self.queued.entry(group.to_string());
-        let known = known.or_insert_with(|| queue.clone());
-        if *known != queue {
-            *known = None;
-        }
-    }
-}
-
-/// Whether a stage took the ranges of a partition.
-fn took(codes: &Codes, partition: &TopicPartition) -> bool {
-    let label = partition.to_string();
-    let mut own = codes
-        .parts
-        .iter()
-        .filter(|(name, _)| *name == label)
-        .peekable();
-    codes.top == Some(ErrorCode::NONE)
-        && own.peek().is_some()
-        && own.all(|(_, code)| *code == ErrorCode::NONE)
-}
-
-/// Records of an acknowledgement that is other than reject or release.
-fn settled_by(group: &str, acks: &AckSpans) -> Vec<ShareRecord> {
-    let mut records = Vec::new();
-    for (partition, spans) in acks {
-        let other = spans
-            .iter()
-            .filter(|span| span.types.iter().any(|kind| matches!(kind, 0 | 1)));
-        for offset in other.flat_map(|span| span.first..=span.last) {
-            records.push((group.to_string(), partition.clone(), offset));
-        }
-    }
-    records
 }

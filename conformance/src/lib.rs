@@ -45,6 +45,7 @@ mod share_requests;
 pub mod sim;
 mod steps;
 pub mod tcp_arm;
+pub mod traffic;
 pub mod transcript;
 pub mod txn_admin;
 pub mod vectors;

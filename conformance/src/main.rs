@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ackord_conformance::faults::sweep::{self, Extent};
 use ackord_conformance::sim::command as sim;
 use ackord_conformance::{codecs, kill_share, live, run, vectors};
 use clap::{Args, Parser, Subcommand};
@@ -41,6 +42,19 @@ enum Command {
         /// The number of records in each batch.
         #[arg(long, default_value_t = 50)]
         records: i64,
+    },
+    /// Runs scripts with a fault at each of their storage operations, and with a second one in what
+    /// follows: what they say does not hold then, but what transactions promise does.
+    Faults {
+        /// Of all faults only one in so many.
+        #[arg(long, value_name = "N")]
+        one_in: Option<usize>,
+        /// Threads; 0: one for each core.
+        #[arg(long, default_value_t = 0)]
+        threads: usize,
+        /// Files and folders.
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
     },
     /// Kills a broker, again and again, while share consumers work, and keeps account.
     KillShare(KillShare),
@@ -184,6 +198,14 @@ fn main() -> ExitCode {
         } => {
             let produced = codecs::produce(&against, &topic, records);
             counted(produced.map(|()| (codecs::CODECS.len(), 0)))
+        }
+        Command::Faults {
+            one_in,
+            threads,
+            paths,
+        } => {
+            let extent = one_in.map_or(Extent::Whole, Extent::OneIn);
+            counted(sweep::run_paths(&paths, extent, threads))
         }
         Command::KillShare(own) => counted(own.run()),
         Command::Live(own) => counted(own.run()),

@@ -1,5 +1,7 @@
 //! A store in memory with one ordered journal: it can hold, fail and lose operations on command.
 
+mod plans;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ackord_machine::{
@@ -9,6 +11,8 @@ use ackord_machine::{
 use ackord_proto::records::BatchHeader;
 use bytes::{Bytes, BytesMut};
 
+use self::plans::Plans;
+pub use self::plans::{Crash, Kind, Plan, Traced};
 use crate::script::{AppendFault, Keep};
 
 /// Bytes that a load of headers leaves of a longer batch.
@@ -24,22 +28,6 @@ struct StoredLog {
     checkpoint: Option<StoredCheckpoint>,
 }
 
-/// What is planned for one of the operations to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plan {
-    /// An append becomes durable, and so do the next `kept` operations of those that were issued; the
-    /// broker ends before it is told of any.
-    CrashAfter {
-        /// Operations behind it.
-        kept: usize,
-    },
-    /// An append fails.
-    Fail(AppendFault),
-    /// A read, a look-up, a checkpoint, a trim or a drop fails. (Who cannot list or load logs does not
-    /// start; for loads while it runs see [`MemoryStore::fail_loads`].)
-    FailOther(StorageFault),
-}
-
 /// The logs, and the operations that have not completed.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
@@ -48,19 +36,13 @@ pub struct MemoryStore {
     held: bool,
     /// Operations that failed; what follows them fails too.
     failed: BTreeSet<OpId>,
-    /// Appends that completed, well or badly.
-    appends: usize,
-    plans: BTreeMap<usize, Plan>,
-    /// Other operations that completed, well or badly.
-    others: usize,
-    other_plans: BTreeMap<usize, StorageFault>,
+    plans: Plans,
     /// The next append to this log fails.
     bad_log: Option<(LogId, AppendFault)>,
     /// So many loads to come fail.
     bad_loads: usize,
     /// Logs whose last load failed.
     unread: BTreeSet<LogId>,
-    crash_due: Option<usize>,
 }
 
 impl MemoryStore {
@@ -74,17 +56,34 @@ impl MemoryStore {
         self.held = held;
     }
 
-    /// Whether some plan has not come about yet.
+    /// Whether something that was planned for an operation by its number has not come about yet.
     pub fn has_plan(&self) -> bool {
-        !self.plans.is_empty() || !self.other_plans.is_empty()
+        !self.plans.is_empty()
     }
 
-    /// Plans for the append, or other operation, that comes `ahead` ones after the next one.
-    pub fn plan(&mut self, ahead: usize, plan: Plan) {
-        match plan {
-            Plan::FailOther(fault) => drop(self.other_plans.insert(self.others + ahead, fault)),
-            plan => drop(self.plans.insert(self.appends + ahead, plan)),
-        }
+    /// Plans for the operation with this number: from 0, in the order in which they are carried out.
+    pub fn plan(&mut self, operation: usize, plan: Plan) {
+        self.plans.add(operation, plan);
+    }
+
+    /// The append that comes `ahead` ones after the next one fails.
+    pub fn fail_append(&mut self, ahead: usize, fault: AppendFault) {
+        self.plans.add_at_append(ahead, fault);
+    }
+
+    /// Takes note of each operation from now on.
+    pub fn record(&mut self) {
+        self.plans.record();
+    }
+
+    /// The operations of which note was taken.
+    pub fn trace(&self) -> &[Traced] {
+        self.plans.trace()
+    }
+
+    /// Operations that were carried out, well or badly.
+    pub fn operations(&self) -> usize {
+        self.plans.operations()
     }
 
     /// The next append that has a part in `log` fails.
@@ -112,21 +111,19 @@ impl MemoryStore {
 
     /// Appends that completed, well or badly.
     pub fn appends(&self) -> usize {
-        self.appends
+        self.plans.appends()
     }
 
     /// Nothing that was planned comes about.
     pub fn forget_plans(&mut self) {
-        self.plans.clear();
-        self.other_plans.clear();
+        self.plans.forget();
         self.bad_loads = 0;
         self.bad_log = None;
-        self.crash_due = None;
     }
 
-    /// A planned crash that is due, with the operations that survive it; asking takes it.
-    pub fn take_crash(&mut self) -> Option<usize> {
-        self.crash_due.take()
+    /// A planned crash that is due; asking takes it.
+    pub fn take_crash(&mut self) -> Option<Crash> {
+        self.plans.take_crash()
     }
 
     /// The next completion, unless held.
@@ -173,11 +170,13 @@ impl MemoryStore {
         ready
     }
 
-    /// Completes the operation at a place of the queue, held or not.
+    /// Completes the operation at a place of the queue, held or not; `None` too where a crash is due
+    /// before it.
     pub fn complete_at(&mut self, place: usize) -> Option<Completion> {
         let op = self.queue.remove(place)?;
         let id = op.id;
-        let outcome = self.execute(op);
+        let fault = self.plans.begin(&op.kind, self.queue.len())?;
+        let outcome = self.execute(op, fault);
         if outcome.is_err() {
             self.failed.insert(id);
         }
@@ -199,31 +198,68 @@ impl MemoryStore {
         self.bad_loads = 0;
         self.bad_log = None;
         self.unread.clear();
-        self.crash_due = None;
+        let _ = self.plans.take_crash();
         self.held = false;
     }
 
-    fn execute(&mut self, op: StorageOp) -> Result<Outcome, StorageFault> {
+    /// What does not fit its log, or follows what failed, is a conflict, whatever was planned.
+    fn execute(
+        &mut self,
+        op: StorageOp,
+        fault: Option<AppendFault>,
+    ) -> Result<Outcome, StorageFault> {
         let orphaned = op.after.is_some_and(|after| self.failed.contains(&after));
-        if !matches!(
-            op.kind,
-            OpKind::Append { .. } | OpKind::List | OpKind::Load { .. }
-        ) {
-            self.others += 1;
-            if let Some(fault) = self.other_plans.remove(&(self.others - 1)) {
-                return Err(fault);
+        if orphaned || !self.fits(&op.kind) {
+            return Err(StorageFault::Conflict);
+        }
+        let fault = self.own_fault(&op.kind).or(fault);
+        if let (OpKind::Load { log, .. }, Some(_)) = (&op.kind, fault) {
+            self.unread.insert(*log);
+        }
+        match fault {
+            None => Ok(self.carry_out(op.kind)),
+            Some(AppendFault { fault, landed }) => {
+                if landed {
+                    let _ = self.carry_out(op.kind);
+                }
+                Err(fault)
             }
         }
-        match op.kind {
-            OpKind::Append { parts } => self.append(&parts, orphaned),
-            OpKind::Checkpoint { .. } if orphaned => Err(StorageFault::Conflict),
+    }
+
+    /// What is planned for a log, or for loads.
+    fn own_fault(&mut self, kind: &OpKind) -> Option<AppendFault> {
+        match kind {
+            OpKind::Append { parts } => {
+                let bad = self
+                    .bad_log
+                    .take_if(|bad| parts.iter().any(|part| part.log == bad.0));
+                bad.map(|(_, fault)| fault)
+            }
+            OpKind::Load { .. } if self.bad_loads > 0 => {
+                self.bad_loads -= 1;
+                Some(AppendFault {
+                    fault: StorageFault::Retriable,
+                    landed: false,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn carry_out(&mut self, kind: OpKind) -> Outcome {
+        match kind {
+            OpKind::Append { parts } => {
+                self.write(&parts);
+                Outcome::Done
+            }
             OpKind::Checkpoint { log, at, state } => {
                 self.log(log).checkpoint = Some(StoredCheckpoint { at, state });
-                Ok(Outcome::Done)
+                Outcome::Done
             }
             OpKind::DropLog { log } => {
                 self.logs.remove(&log);
-                Ok(Outcome::Done)
+                Outcome::Done
             }
             OpKind::Find {
                 log,
@@ -237,7 +273,7 @@ impl MemoryStore {
                             .is_ok_and(|header| header.max_timestamp >= timestamp)
                 };
                 let found = batches.iter().find(late).cloned();
-                Ok(Outcome::Found(found.map(|batch| Found { batch })))
+                Outcome::Found(found.map(|batch| Found { batch }))
             }
             OpKind::List => {
                 let extent = |(id, log): (&LogId, &StoredLog)| LogExtent {
@@ -245,28 +281,22 @@ impl MemoryStore {
                     start: log.start,
                     end: log.end,
                 };
-                Ok(Outcome::Listed(self.logs.iter().map(extent).collect()))
-            }
-            OpKind::Load { log, .. } if self.bad_loads > 0 => {
-                self.bad_loads -= 1;
-                self.unread.insert(log);
-                Err(StorageFault::Retriable)
+                Outcome::Listed(self.logs.iter().map(extent).collect())
             }
             OpKind::Load { log, detail } => {
                 self.unread.remove(&log);
-                Ok(Outcome::Loaded(self.load(log, detail)))
+                Outcome::Loaded(self.load(log, detail))
             }
             OpKind::Read {
                 log,
                 from,
                 max_bytes,
-            } => Ok(Outcome::Read(self.read(log, from, max_bytes))),
-            OpKind::Trim { .. } if orphaned => Err(StorageFault::Conflict),
+            } => Outcome::Read(self.read(log, from, max_bytes)),
             OpKind::Trim { log, before } => {
                 let log = self.log(log);
                 log.batches.retain(|batch| batch.last >= before);
                 log.start = log.start.max(before);
-                Ok(Outcome::Done)
+                Outcome::Done
             }
         }
     }
@@ -275,31 +305,11 @@ impl MemoryStore {
         self.logs.entry(id).or_default()
     }
 
-    /// All parts or none.
-    fn append(&mut self, parts: &[LogAppend], orphaned: bool) -> Result<Outcome, StorageFault> {
-        let plan = self.plans.remove(&self.appends);
-        self.appends += 1;
-        if orphaned || !self.continues(parts) {
-            return Err(StorageFault::Conflict);
-        }
-        let bad = self
-            .bad_log
-            .take_if(|bad| parts.iter().any(|part| part.log == bad.0));
-        let plan = bad.map_or(plan, |(_, fault)| Some(Plan::Fail(fault)));
-        if let Some(Plan::Fail(AppendFault { fault, landed })) = plan {
-            if landed {
-                self.write(parts);
-            }
-            return Err(fault);
-        }
-        self.write(parts);
-        if let Some(Plan::CrashAfter { kept }) = plan {
-            self.crash_due = Some(kept);
-        }
-        Ok(Outcome::Done)
-    }
-
-    fn continues(&self, parts: &[LogAppend]) -> bool {
+    /// An append has all its parts or none, so each has to continue its log.
+    fn fits(&self, kind: &OpKind) -> bool {
+        let OpKind::Append { parts } = kind else {
+            return true;
+        };
         let mut ends: BTreeMap<LogId, i64> = BTreeMap::new();
         parts.iter().all(|part| {
             let stored = self.logs.get(&part.log).map_or(0, |log| log.end);
@@ -430,7 +440,7 @@ mod tests {
             fault: StorageFault::Indeterminate,
             landed: true,
         };
-        store.plan(0, Plan::Fail(fault));
+        store.fail_append(0, fault);
         store.submit(append(1, None, 0));
         store.submit(append(2, Some(1), 1));
         let outcome = |store: &mut MemoryStore| store.complete_next().map(|done| done.outcome);

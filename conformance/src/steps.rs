@@ -40,6 +40,8 @@ pub(crate) struct Session<'a> {
     pub(crate) found: BTreeSet<(i8, Str)>,
     /// The codes of the last answer to a client; `None` where no answer came.
     pub(crate) answered: Option<Codes>,
+    /// The offset of the first record that the last Produce appended, where one did.
+    pub(crate) base_offset: Option<i64>,
     /// What the last answer lacked of the records that the step wants, where it brought some of
     /// them and no others.
     pub(crate) lacking: Option<Vec<AcquiredSpan>>,
@@ -57,6 +59,7 @@ impl<'a> Session<'a> {
             started: false,
             found: BTreeSet::new(),
             answered: None,
+            base_offset: None,
             lacking: None,
             notes: Vec::new(),
         }
@@ -68,6 +71,7 @@ impl<'a> Session<'a> {
     /// What is not as it has to be.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), String> {
         self.answered = None;
+        self.base_offset = None;
         match step {
             Step::Broker(configs) => {
                 self.configs.extend(configs.iter().cloned());
@@ -250,6 +254,7 @@ impl<'a> Session<'a> {
         let version = version.min(*request.key().versions().end());
         let response = decode_response(request.key(), version, &frame)?;
         self.answered = Some(self.clients.codes(&response));
+        self.base_offset = base_offset(&response);
         self.lacking = match (expected, &response) {
             (Expected::Acquired(spans), Response::ShareFetch(response)) => {
                 let (missing, besides) = self.clients.missing(spans, &request, response);
@@ -386,6 +391,18 @@ impl<'a> Session<'a> {
             None => Ok(()),
         }
     }
+}
+
+fn base_offset(response: &Response) -> Option<i64> {
+    let Response::Produce(response) = response else {
+        return None;
+    };
+    let mut parts = response
+        .responses
+        .iter()
+        .flat_map(|topic| &topic.partition_responses);
+    let part = parts.next().filter(|part| !part.error_code.is_error())?;
+    Some(part.base_offset)
 }
 
 /// The header as it is, and a body that the broker must not even look at.

@@ -1,95 +1,51 @@
-//! Every script with a fault at each of its storage operations: whatever the steps come to, output and
-//! acknowledgements of a transaction share their fate.
+//! Every script with faults at its storage operations: whatever the steps come to, output and
+//! acknowledgements of a transaction share their fate, and every request ends.
 
 use std::path::Path;
+use std::thread::available_parallelism;
 
-use ackord_conformance::faults::{Fault, with_fault, without_fault};
-use ackord_conformance::run::{load, script_files};
-use ackord_conformance::script::{AppendFault, Script};
-use ackord_machine::StorageFault;
+use ackord_conformance::faults::sweep::{Extent, sweep};
+use ackord_conformance::faults::without_fault;
+use ackord_conformance::run::script_files;
+use ackord_conformance::script::Script;
 
-/// Far more operations than any script has.
-const MOST_OPERATIONS: usize = 1000;
+/// `ackord-conformance faults` tries all.
+const SPREAD: Extent = Extent::OneIn(20);
 
-fn at_each(fault: Fault) {
+#[test]
+fn faults_spread_over_all_scripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
-    let (mut problems, mut runs, mut visible, mut acknowledged) = (Vec::new(), 0, 0, 0);
-    let mut dead_letters = 0;
-    for path in script_files(&folder) {
-        let script = load(&path).unwrap();
-        let name = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        for n in 0..MOST_OPERATIONS {
-            let run = with_fault(&script, n, fault);
-            if !run.reached {
-                break;
-            }
-            runs += 1;
-            visible += run.visible;
-            acknowledged += run.acknowledged;
-            dead_letters += run.dead_letters;
-            problems.extend(
-                run.problems
-                    .iter()
-                    .map(|what| format!("{name}, operation {n}: {what}")),
-            );
-        }
-    }
-    assert!(runs > 500, "only {runs} runs");
+    let threads = available_parallelism().map_or(1, usize::from);
+    let sum = sweep(&script_files(&folder), SPREAD, threads);
+    println!("{sum:?}");
+    assert!(
+        sum.problems.is_empty(),
+        "{}:\n{}",
+        sum.problems.len(),
+        sum.problems.join("\n")
+    );
     // Else nothing would be compared.
+    assert!(sum.single > 500 && sum.double > 100, "{sum:?}");
+    assert!(sum.visible > 200 && sum.acknowledged > 500, "{sum:?}");
     assert!(
-        visible > 200 && acknowledged > 500,
-        "{visible} visible, {acknowledged} records"
-    );
-    assert!(dead_letters > 100, "{dead_letters} dead letters");
-    assert!(
-        problems.is_empty(),
-        "{runs} runs, {}:\n{}",
-        problems.len(),
-        problems.join("\n")
+        sum.dead_letters > 100 && sum.limited > 10 && sum.removed > 10,
+        "{sum:?}"
     );
 }
 
-fn fails(fault: StorageFault, landed: bool) -> Fault {
-    Fault::Fail(AppendFault { fault, landed })
-}
-
 #[test]
-fn a_crash_after_each_append() {
-    at_each(Fault::CrashAfter { kept: 0 });
-}
-
-#[test]
-fn a_crash_after_each_append_and_the_operation_behind_it() {
-    at_each(Fault::CrashAfter { kept: 1 });
-}
-
-#[test]
-fn no_room_for_each_append() {
-    at_each(fails(StorageFault::Full, false));
-}
-
-#[test]
-fn each_append_fails_and_may_be_tried_again() {
-    at_each(fails(StorageFault::Retriable, false));
-}
-
-#[test]
-fn each_append_lands_and_nobody_knows() {
-    at_each(fails(StorageFault::Indeterminate, true));
-}
-
-#[test]
-fn each_append_is_lost_and_nobody_knows() {
-    at_each(fails(StorageFault::Indeterminate, false));
-}
-
-#[test]
-fn each_read_checkpoint_trim_and_drop_fails() {
-    at_each(Fault::FailOther(StorageFault::Retriable));
+fn without_faults_every_script_is_in_order() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
+    let mut problems = Vec::new();
+    for path in script_files(&folder) {
+        let script = ackord_conformance::run::load(&path).unwrap();
+        let own = without_fault(&script).problems;
+        problems.extend(
+            own.into_iter()
+                .map(|what| format!("{}: {what}", path.display())),
+        );
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 /// A world with two producers and one acquired record.

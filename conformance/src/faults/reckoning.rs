@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::ended::Ended;
 use super::{Account, END_ATTEMPTS, FaultRun, OffsetKey, ShareRecord};
 use crate::dead_letter;
 use crate::script::{StorageStep, TopicPartition};
@@ -32,7 +33,7 @@ impl Account {
     ) -> Result<(), String> {
         let mut letters: BTreeMap<(String, String, i64), usize> = BTreeMap::new();
         for (topic, partitions) in &self.queues {
-            for partition in (0..*partitions).filter(|_| !self.excluded.contains(topic)) {
+            for partition in (0..*partitions).filter(|_| !self.deleted.contains(topic)) {
                 let topic = topic.clone();
                 let values = visible(session, &TopicPartition { topic, partition })?;
                 for origin in values.iter().filter_map(|text| dead_letter::origin(text)) {
@@ -46,14 +47,17 @@ impl Account {
         }
         run.dead_letters = letters.len();
         let staged = self.transactions.iter().flat_map(|own| &own.staged);
-        for record in self.plain.iter().chain(staged) {
-            let (group, partition, offset) = record;
+        let mut records = self.delivered(session);
+        records.extend(self.plain.iter().chain(staged).cloned());
+        for record in records {
+            let (group, partition, offset) = &record;
             let queue = self.queued.get(group).and_then(Option::as_ref);
-            let open = queue.is_some_and(|topic| !self.excluded.contains(topic));
-            // What came back after it was deleted is archived without one.
-            let deleted = self.excluded.contains(&partition.topic);
-            if self.settled.contains(record)
-                || deleted
+            let open = queue.is_some_and(|topic| self.keeps_all(session, topic));
+            // What came back after it was removed is archived without one.
+            let removed = *offset < self.start_of(session, partition);
+            if self.settled.contains(&record)
+                || self.excluded.contains(group)
+                || removed
                 || !open
                 || !session.share_view(group, partition)?.is_done(*offset)
             {
@@ -67,7 +71,17 @@ impl Account {
         Ok(())
     }
 
-    /// Lets everything end and compares.
+    /// Whether a dead letter queue has all that was ever written to it.
+    fn keeps_all(&self, session: &Session<'_>, topic: &str) -> bool {
+        let partitions = self.queues.get(topic).copied().unwrap_or_default();
+        let whole = |partition| {
+            let topic = topic.to_string();
+            self.start_of(session, &TopicPartition { topic, partition }) == 0
+        };
+        !self.deleted.contains(topic) && (0..partitions).all(whole)
+    }
+
+    /// Lets everything end.
     pub(super) fn settle(
         &mut self,
         session: &mut Session<'_>,
@@ -78,16 +92,29 @@ impl Account {
         self.revive(session)?;
         self.free_participants(session)?;
         session.arm.advance(UNTIL_ALL_IS_OVER_MS)?;
+        run.operations = session.arm.operations();
         self.revive(session)?;
         session.arm.advance(UNTIL_ALL_IS_OVER_MS)?;
+        self.revive(session)
+    }
+
+    /// Compares.
+    pub(super) fn reckon(
+        &mut self,
+        session: &mut Session<'_>,
+        run: &mut FaultRun,
+    ) -> Result<(), String> {
+        run.problems.extend(self.judge_deletions(session));
+        run.removed = self.removed;
         let open = session.arm.open_items().unwrap_or_default();
         run.problems
             .extend(open.into_iter().map(|what| format!("still {what}")));
         let mut committed = Vec::new();
         for (number, transaction) in self.transactions.iter().enumerate() {
             let mut seen = Vec::new();
-            for (partition, value) in &transaction.outputs {
-                if self.excluded.contains(&partition.topic) {
+            for (partition, value, offset) in &transaction.outputs {
+                if *offset < self.start_of(session, partition) {
+                    run.removed += 1;
                     continue;
                 }
                 let visible = visible(session, partition)?;
@@ -130,8 +157,7 @@ impl Account {
         }
         for (key, offset) in wanted {
             let (group, partition) = key;
-            let other =
-                self.plain_offsets.contains(key) || self.excluded.contains(&partition.topic);
+            let other = self.plain_offsets.contains(key) || self.deleted.contains(&partition.topic);
             let Some(offset) = offset.filter(|_| !other) else {
                 continue;
             };
@@ -147,13 +173,11 @@ impl Account {
 
     /// Whether only transactions decide over a record.
     fn is_audited(&self, record: &ShareRecord) -> bool {
-        let (group, partition, _) = record;
-        let other = self.excluded.contains(group) || self.excluded.contains(&partition.topic);
-        !other && !self.plain.contains(record)
+        !self.excluded.contains(&record.0) && !self.plain.contains(record)
     }
 
     /// Outputs against acknowledgements, record by record. Where a transaction has no outputs, the
-    /// first record that it alone staged tells for the others.
+    /// first record that it alone staged, and that did not end by itself, tells for the others.
     fn compare(
         &self,
         session: &mut Session<'_>,
@@ -170,12 +194,15 @@ impl Account {
         for (record, owners) in by_record {
             let (group, partition, offset) = record;
             let done = session.share_view(group, partition)?.is_done(*offset);
-            if let (Some(owner), 1) = (owners.first(), owners.len()) {
+            if let (Some(owner), 1, None) =
+                (owners.first(), owners.len(), self.ended(session, record))
+            {
                 committed[*owner].get_or_insert(done);
             }
             judged.push((record, owners, done));
         }
-        for ((group, partition, offset), owners, done) in judged {
+        for (record, owners, done) in &judged {
+            let (group, partition, offset) = record;
             let visible = owners
                 .iter()
                 .filter(|own| committed[**own] == Some(true))
@@ -186,16 +213,56 @@ impl Account {
                 run.problems
                     .push(format!("{visible} visible transactions finished {place}"));
             }
-            run.acknowledged += usize::from(visible > 0 && done);
+            run.acknowledged += usize::from(visible > 0 && *done);
             if visible > 0 && !done {
                 run.problems
                     .push(format!("visible and not acknowledged: {place}"));
             }
-            if visible == 0 && done && !unknown {
-                run.problems
-                    .push(format!("acknowledged and not visible: {place}"));
+            if visible == 0 && *done && !unknown {
+                match self.ended(session, record) {
+                    Some(how) => run.ended(how),
+                    None => run
+                        .problems
+                        .push(format!("acknowledged and not visible: {place}")),
+                }
+            }
+        }
+        let staged: BTreeSet<&ShareRecord> = judged.iter().map(|(record, ..)| *record).collect();
+        self.compare_delivered(session, &staged, run)
+    }
+
+    /// A record that was delivered and that nobody has acknowledged is there, or ended by itself.
+    fn compare_delivered(
+        &self,
+        session: &mut Session<'_>,
+        staged: &BTreeSet<&ShareRecord>,
+        run: &mut FaultRun,
+    ) -> Result<(), String> {
+        for record in self.delivered(session) {
+            let known = staged.contains(&record) || self.unheard.contains(&record);
+            if known || !self.is_audited(&record) {
+                continue;
+            }
+            let (group, partition, offset) = &record;
+            if !session.share_view(group, partition)?.is_done(*offset) {
+                continue;
+            }
+            match self.ended(session, &record) {
+                Some(how) => run.ended(how),
+                None => run.problems.push(format!(
+                    "nobody acknowledged offset {offset} of {partition} in group {group}, and it is done"
+                )),
             }
         }
         Ok(())
+    }
+}
+
+impl FaultRun {
+    fn ended(&mut self, how: Ended) {
+        match how {
+            Ended::Limit => self.limited += 1,
+            Ended::Removed => self.removed += 1,
+        }
     }
 }

@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::chance::Chance;
 use super::cluster::{Cluster, NodeFault, Output};
-use crate::memory_store::{MemoryStore, Plan};
+use crate::memory_store::MemoryStore;
 use crate::script::Keep;
 use crate::transcript::Digest;
 
@@ -253,7 +253,7 @@ impl Cluster for OneNode {
     fn fault(&mut self, now: Now, fault: NodeFault) {
         match fault {
             NodeFault::Crash(keep) => self.crash(keep),
-            NodeFault::FailAppend(ahead, fault) => self.store.plan(ahead, Plan::Fail(fault)),
+            NodeFault::FailAppend(ahead, fault) => self.store.fail_append(ahead, fault),
             NodeFault::FailCluster(fault) => self.store.fail_log(CLUSTER_LOG, fault),
             NodeFault::FailLoads(count) => {
                 // At its start a machine that cannot read ends; here it has to try again.

@@ -56,6 +56,7 @@
 //! | `window` | ranges of equal records between start and end offset |
 //! | `share_partition` | offsets, loading, how a change is made up |
 //! | `acquire` | a fetch |
+//! | `in_flight_batches`, `pace` | batches that fail again and again are taken apart |
 //! | `acknowledge`, `transactional_mode` | plain acknowledgement |
 //! | `transaction` | stage and outcome |
 //! | `lock_expiry` | records come back, the delivery limit |
@@ -73,7 +74,9 @@ mod acquire;
 mod archive;
 mod counts;
 mod dead_letter;
+mod in_flight_batches;
 mod lock_expiry;
+mod pace;
 mod record_state;
 mod share_partition;
 mod transaction;

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use ackord_machine::{MonoTime, PendingAck};
 
 use crate::counts::Counts;
+use crate::in_flight_batches::InFlightBatches;
 use crate::window::{Hold, Record, Staged, Window};
 use crate::{Change, Config, RangeView, RecordEvent, RecordState, Span, StateBatch};
 
@@ -16,6 +17,7 @@ use crate::{Change, Config, RangeView, RecordEvent, RecordState, Span, StateBatc
 pub struct SharePartition {
     pub(crate) config: Config,
     pub(crate) window: Window,
+    pub(crate) batches: InFlightBatches,
     /// The log has nothing below this offset.
     pub(crate) log_start: i64,
     /// Behind the last log batch that a fetch took records of, whole or in part.
@@ -43,6 +45,7 @@ impl SharePartition {
         SharePartition {
             config,
             window: Window::new(start_offset),
+            batches: InFlightBatches::new(),
             log_start: start_offset,
             fetched_end: start_offset,
             unstored_holes: false,
@@ -77,6 +80,7 @@ impl SharePartition {
                 state => state,
             };
             let record = loaded.stored_record(state, batch.delivery_count);
+            loaded.batches.insert(Span::new(batch.first, batch.last));
             let window = &mut loaded.window;
             window.update(Span::new(batch.first, batch.last), |_, _| {
                 Some(record.clone())
@@ -94,9 +98,11 @@ impl SharePartition {
                 }),
             };
             let span = Span::new(ack.first_offset, ack.last_offset);
+            loaded.batches.insert(span);
             loaded.window.update(span, |_, _| Some(record.clone()));
         }
         loaded.window.advance();
+        loaded.batches.drop_below(loaded.window.start());
         loaded
     }
 
@@ -260,6 +266,7 @@ impl SharePartition {
         let batches = self.state_batches(touched.spans);
         self.window.advance();
         let start_offset = self.window.start();
+        self.batches.drop_below(start_offset);
         let start_moved = start_offset != self.reported_start;
         self.reported_start = start_offset;
         self.unstored_start &= batches.is_empty() && !start_moved;

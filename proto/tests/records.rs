@@ -4,8 +4,8 @@ use ackord_proto::ErrorCode;
 use ackord_proto::records::batch::HEADER_SIZE;
 use ackord_proto::records::{
     BatchBuilder, BatchHeader, BatchIter, Compression, ControlRecord, ControlType, RecordIter,
-    Records, RecordsError, compress, control_batch, crc32c, decompress, reassign,
-    validate_for_append, validate_for_append_within, verify_crc,
+    Records, RecordsError, UnpackBudget, compress, control_batch, crc32c, decompress, reassign,
+    validate_for_append, validate_for_append_charged, validate_for_append_within, verify_crc,
 };
 use bytes::Bytes;
 
@@ -278,6 +278,44 @@ fn a_compressed_batch_may_grow_to_the_limit_and_no_further() {
             "{codec:?}"
         );
         assert_eq!(error.error_code(), ErrorCode::MESSAGE_TOO_LARGE);
+    }
+}
+
+/// A request of a few kilobytes can say gigabytes, spread over batches of which none is too large.
+#[test]
+fn the_batches_of_a_request_share_what_they_may_take_unpacked() {
+    for codec in CODECS {
+        let plain = builder(100, &[0; 10_000]);
+        let grown = plain.size() - HEADER_SIZE;
+        let packed = plain.clone().build_compressed(codec).unwrap();
+        let mut budget = UnpackBudget::new(3 * grown + 10);
+        for nth in 1..=3 {
+            validate_for_append_charged(&packed, &mut budget).unwrap();
+            assert_eq!(budget.unpacked(), nth * grown, "{codec:?}");
+        }
+        for _ in 0..100 {
+            let error = validate_for_append_charged(&packed, &mut budget).unwrap_err();
+            let limit = budget.limit();
+            assert_eq!(error, RecordsError::TooLarge { limit }, "{codec:?}");
+            // A stream has to be read one byte too far to know.
+            assert!(budget.unpacked() <= limit + 1, "{codec:?}");
+        }
+        let plain = plain.build();
+        validate_for_append_charged(&plain, &mut budget).expect("it is not packed");
+    }
+}
+
+#[test]
+fn a_damaged_batch_costs_its_neighbours_no_more_than_it_unpacked() {
+    for codec in CODECS {
+        let packed = compress(codec, &vec![b'x'; 5_000]).unwrap();
+        let mut budget = UnpackBudget::new(10_000);
+        let cut = Bytes::copy_from_slice(&packed[..packed.len() - 1]);
+        let error = budget.decompress(codec, &cut).unwrap_err();
+        assert_eq!(error, RecordsError::BadCompression(codec.name()));
+        assert!(budget.unpacked() <= 5_000, "{codec:?}");
+        let whole = Bytes::from(packed);
+        assert_eq!(budget.decompress(codec, &whole).unwrap().len(), 5_000);
     }
 }
 

@@ -203,6 +203,9 @@ impl Broker {
         });
         LogConfig {
             max_message_bytes: text("max.message.bytes").parse().unwrap_or(i32::MAX),
+            max_decompressed_bytes: text("max.decompressed.message.bytes")
+                .parse()
+                .unwrap_or(usize::MAX),
             tail_bytes: self.tail_bytes(),
             producer_id_expiration_ms: self.config.number("producer.id.expiration.ms"),
             timestamp_type_append: text("message.timestamp.type") == "LogAppendTime",

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ackord_machine::{LogId, MonoTime, OpKind, StorageFault, StoredBatch};
-use ackord_proto::records::{BatchHeader, Records};
+use ackord_proto::records::{BatchHeader, MAX_DECOMPRESSED, Records, UnpackBudget};
 use ackord_proto::str::Str;
 use ackord_share_partition::{DeadLetter, Span};
 use bytes::Bytes;
@@ -370,7 +370,9 @@ impl Broker {
     fn check_copies(&self, queue: LogId, copies: &Copies) -> Result<BatchHeader, String> {
         let data = self.logs.get(&queue).ok_or("it is gone")?;
         let refused = |error| format!("{error}");
-        data.check_client(self.now, &copies.batch).map_err(refused)
+        let mut budget = UnpackBudget::new(MAX_DECOMPRESSED);
+        data.check_client(self.now, &copies.batch, &mut budget)
+            .map_err(refused)
     }
 
     fn append_copies(&mut self, queue: LogId, header: &BatchHeader, copies: Copies) {
@@ -385,7 +387,8 @@ impl Broker {
             self.append_part(part);
             self.dead_letters.bytes += batch.len();
             let records: i64 = copies.spans.iter().map(|span| span.len()).sum();
-            self.dead_letters.counts.written += u64::try_from(records).unwrap_or_default();
+            let records = u64::try_from(records).unwrap_or_default();
+            self.dead_letters.counts.written += records;
         }
     }
 

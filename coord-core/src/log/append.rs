@@ -5,7 +5,7 @@ use core::fmt;
 
 use ackord_machine::{LogAppend, Now};
 use ackord_proto::ErrorCode;
-use ackord_proto::records::BatchHeader;
+use ackord_proto::records::{BatchHeader, MAX_DECOMPRESSED, UnpackBudget};
 use bytes::Bytes;
 
 use super::batch::{self, BatchFacts, BatchKind};
@@ -107,7 +107,20 @@ impl PartitionLog {
         batch: &Bytes,
         txn: TxnCheck,
     ) -> Result<Produced, AppendError> {
-        let header = self.check_client(now, batch)?;
+        let mut budget = UnpackBudget::new(MAX_DECOMPRESSED);
+        self.append_client_charged(now, batch, txn, &mut budget)
+    }
+
+    /// As [`append_client`](Self::append_client); what the batch takes unpacked counts into the
+    /// `budget` of its request, beyond which it is MESSAGE_TOO_LARGE.
+    pub fn append_client_charged(
+        &mut self,
+        now: Now,
+        batch: &Bytes,
+        txn: TxnCheck,
+        budget: &mut UnpackBudget,
+    ) -> Result<Produced, AppendError> {
+        let header = self.check_client(now, batch, budget)?;
         self.append_checked(now, &header, batch, txn)
     }
 
@@ -145,15 +158,20 @@ impl PartitionLog {
     }
 
     /// What the configuration of the topic and the format ask of a client's batch.
-    pub(crate) fn check_client(&self, now: Now, batch: &Bytes) -> Result<BatchHeader, AppendError> {
+    pub(crate) fn check_client(
+        &self,
+        now: Now,
+        batch: &Bytes,
+        budget: &mut UnpackBudget,
+    ) -> Result<BatchHeader, AppendError> {
         if batch.len() > usize::try_from(self.config.max_message_bytes).unwrap_or(0) {
             return Err(refuse(
                 ErrorCode::MESSAGE_TOO_LARGE,
                 "larger than max.message.bytes",
             ));
         }
-        let header = batch::validate(batch)?;
-        topic_policy::check(&self.config, now.wall, &header, batch)?;
+        let header = batch::validate(batch, budget)?;
+        topic_policy::check(&self.config, now.wall, &header, batch, budget)?;
         Ok(header)
     }
 

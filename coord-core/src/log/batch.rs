@@ -1,12 +1,13 @@
 //! Batches as the log sees them: where they land, and what they say about producers.
 
+use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use ackord_proto::records::batch::{HEADER_SIZE, LENGTH_OVERHEAD};
 use ackord_proto::records::{
-    BatchBuilder, BatchHeader, ControlRecord, ControlType, control_batch, crc32c, reassign,
-    validate_for_append,
+    BatchBuilder, BatchHeader, ControlRecord, ControlType, RecordsError, UnpackBudget,
+    control_batch, crc32c, reassign, validate_for_append_charged,
 };
 use bytes::Bytes;
 
@@ -118,8 +119,27 @@ impl BatchFacts {
 }
 
 /// Checks a client's batch.
-pub(super) fn validate(batch: &Bytes) -> Result<BatchHeader, AppendError> {
-    validate_for_append(batch).map_err(|error| refuse(error.error_code(), error.to_string()))
+pub(super) fn validate(
+    batch: &Bytes,
+    budget: &mut UnpackBudget,
+) -> Result<BatchHeader, AppendError> {
+    validate_for_append_charged(batch, budget).map_err(|error| unpacked(error, budget))
+}
+
+/// What is wrong with a batch whose records count into `budget`.
+pub(super) fn unpacked(error: RecordsError, budget: &UnpackBudget) -> AppendError {
+    let over_all = RecordsError::TooLarge {
+        limit: budget.limit(),
+    };
+    let reason = match error == over_all {
+        true => format!(
+            "the batches of the request take more than {} bytes unpacked \
+             (socket.request.max.bytes): send fewer in a request",
+            budget.limit()
+        ),
+        false => error.to_string(),
+    };
+    refuse(error.error_code(), reason)
 }
 
 /// The batch as it is stored at `base`: a rewritten head and the shared rest. Only where the

@@ -19,6 +19,8 @@ use super::transactions::{Aborted, OpenTxn, Transactions};
 pub struct LogConfig {
     /// `max.message.bytes`: the largest batch a client may append.
     pub max_message_bytes: i32,
+    /// `max.decompressed.message.bytes`: the largest record of a compressed batch.
+    pub max_decompressed_bytes: usize,
     /// How many bytes of the newest durable batches stay in memory.
     pub tail_bytes: usize,
     /// `producer.id.expiration.ms`: how long an idle producer is remembered.
@@ -41,6 +43,7 @@ impl Default for LogConfig {
     fn default() -> Self {
         LogConfig {
             max_message_bytes: 1_048_588,
+            max_decompressed_bytes: usize::MAX,
             tail_bytes: 4 << 20,
             producer_id_expiration_ms: 86_400_000,
             timestamp_type_append: false,

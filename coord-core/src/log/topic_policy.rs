@@ -2,11 +2,14 @@
 
 use ackord_machine::WallTime;
 use ackord_proto::ErrorCode;
-use ackord_proto::records::{BatchHeader, Record, RecordIter};
+use ackord_proto::records::{
+    BatchHeader, Compression, MAX_DECOMPRESSED, RecordIter, RecordView, RecordsError, UnpackBudget,
+};
 use alloc::string::String;
 use bytes::Bytes;
 
 use super::append::AppendError;
+use super::batch::unpacked;
 use super::partition_log::LogConfig;
 
 /// A record without a timestamp.
@@ -19,15 +22,45 @@ pub(super) fn check(
     now: WallTime,
     header: &BatchHeader,
     batch: &Bytes,
+    budget: &mut UnpackBudget,
 ) -> Result<(), AppendError> {
-    check_timestamps(config, now, header, batch)?;
-    if config.keys_required
-        && let Some(index) = first(batch, |record| record.key.is_none())
-    {
-        let reason = "Compacted topic cannot accept message without key";
-        return Err(refused(ErrorCode::INVALID_RECORD, reason, Some(index)));
+    check_sizes(config, header, batch, budget)?;
+    check_timestamps(config, now, header, batch, budget)?;
+    if !config.keys_required {
+        return Ok(());
     }
-    Ok(())
+    match first(batch, budget, |record| record.key.is_none()) {
+        Err(error) => Err(unpacked(error, budget)),
+        Ok(None) => Ok(()),
+        Ok(index) => {
+            let reason = "Compacted topic cannot accept message without key";
+            Err(refused(ErrorCode::INVALID_RECORD, reason, index))
+        }
+    }
+}
+
+/// `max.decompressed.message.bytes`. No record is larger than what a batch may take unpacked, so a
+/// greater bound needs no look.
+fn check_sizes(
+    config: &LogConfig,
+    header: &BatchHeader,
+    batch: &Bytes,
+    budget: &mut UnpackBudget,
+) -> Result<(), AppendError> {
+    let most = config.max_decompressed_bytes;
+    if most >= MAX_DECOMPRESSED || header.compression() == Compression::None {
+        return Ok(());
+    }
+    match first(batch, budget, |record| record.size > most) {
+        Err(error) => Err(unpacked(error, budget)),
+        Ok(None) => Ok(()),
+        Ok(index) => {
+            let reason = alloc::format!(
+                "A record takes more than max.decompressed.message.bytes ({most}) unpacked"
+            );
+            Err(refused(ErrorCode::INVALID_RECORD, reason, index))
+        }
+    }
 }
 
 fn check_timestamps(
@@ -35,6 +68,7 @@ fn check_timestamps(
     now: WallTime,
     header: &BatchHeader,
     batch: &Bytes,
+    budget: &mut UnpackBudget,
 ) -> Result<(), AppendError> {
     if config.timestamp_type_append {
         return Ok(());
@@ -50,21 +84,31 @@ fn check_timestamps(
     if !outside(header.max_timestamp) && !outside(header.base_timestamp) {
         return Ok(());
     }
-    let index = first(batch, |record| outside(record.timestamp));
+    let index = first(batch, budget, |record| outside(record.timestamp));
     let reason = alloc::format!(
         "Timestamp {} of message is out of range: it has to be from {earliest} to {latest}",
         header.max_timestamp
     );
+    // Which one it is, is only said where that is known.
+    let index = index.unwrap_or(None);
     Err(refused(ErrorCode::INVALID_TIMESTAMP, reason, index))
 }
 
 /// The place in the batch of the first record that `is` true of.
-fn first(batch: &Bytes, is: impl Fn(&Record) -> bool) -> Option<i32> {
-    let records = RecordIter::new(batch).ok()?;
-    let place = records
-        .filter_map(Result::ok)
-        .position(|record| is(&record))?;
-    i32::try_from(place).ok()
+fn first(
+    batch: &Bytes,
+    budget: &mut UnpackBudget,
+    is: impl Fn(&RecordView<'_>) -> bool,
+) -> Result<Option<i32>, RecordsError> {
+    let mut records = RecordIter::charged(batch, budget)?;
+    let mut place = 0;
+    while let Some(Ok(record)) = records.next_view() {
+        if is(&record) {
+            return Ok(Some(place));
+        }
+        place += 1;
+    }
+    Ok(None)
 }
 
 fn refused(code: ErrorCode, reason: impl Into<String>, record: Option<i32>) -> AppendError {

@@ -177,6 +177,7 @@ impl BrokerConfig {
         let low = format!("group.{kind}.min.{suffix}");
         let high = format!("group.{kind}.max.{suffix}");
         config_def::find(BROKER_CONFIGS, &low)?;
+        config_def::find(BROKER_CONFIGS, &high)?;
         Some(GroupBounds {
             low: self.number(&low),
             high: self.number(&high),

@@ -5,6 +5,8 @@ use alloc::string::{String, ToString};
 
 use super::config_kind::{BIG, ConfigKind, INT};
 use super::consumer_configs::check_consumer_config;
+use super::coordinator_configs::check_coordinator_config;
+pub use super::topic_configs::TOPIC_CONFIGS;
 
 /// One configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,9 @@ impl ConfigDef {
             "group.consumer.assignors" | "group.consumer.migration.policy" => {
                 check_consumer_config(self.name, value)
             }
+            "group.coordinator.rebalance.protocols"
+            | "group.share.assignors"
+            | "group.streams.assignors" => check_coordinator_config(self.name, value),
             _ => self.kind.check(value),
         };
         checked.map_err(|why| {
@@ -55,91 +60,10 @@ pub(super) const fn def(name: &'static str, default: &'static str, kind: ConfigK
     }
 }
 
-const TIMESTAMP_TYPES: &[&str] = &["CreateTime", "LogAppendTime"];
+pub(super) const TIMESTAMP_TYPES: &[&str] = &["CreateTime", "LogAppendTime"];
 
-/// Configurations of a topic (Kafka 4.4).
-pub const TOPIC_CONFIGS: &[ConfigDef] = &[
-    def("cleanup.policy", "delete", ConfigKind::List),
-    def("compression.gzip.level", "-1", ConfigKind::Int(-1, 9)),
-    def("compression.lz4.level", "9", ConfigKind::Int(1, 17)),
-    def(
-        "compression.type",
-        "producer",
-        ConfigKind::OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]),
-    ),
-    def("compression.zstd.level", "3", ConfigKind::Int(-131_072, 22)),
-    def("delete.retention.ms", "86400000", ConfigKind::Long(0, BIG)),
-    def(
-        "errors.deadletterqueue.group.enable",
-        "false",
-        ConfigKind::Boolean,
-    ),
-    def("file.delete.delay.ms", "60000", ConfigKind::Long(0, BIG)),
-    def(
-        "flush.messages",
-        "9223372036854775807",
-        ConfigKind::Long(1, BIG),
-    ),
-    def("flush.ms", "9223372036854775807", ConfigKind::Long(0, BIG)),
-    def(
-        "follower.replication.throttled.replicas",
-        "",
-        ConfigKind::List,
-    ),
-    def("index.interval.bytes", "4096", ConfigKind::Int(0, INT)),
-    def(
-        "leader.replication.throttled.replicas",
-        "",
-        ConfigKind::List,
-    ),
-    def("local.retention.bytes", "-2", ConfigKind::Long(-2, BIG)),
-    def("local.retention.ms", "-2", ConfigKind::Long(-2, BIG)),
-    def(
-        "max.compaction.lag.ms",
-        "9223372036854775807",
-        ConfigKind::Long(1, BIG),
-    ),
-    def("max.message.bytes", "1048588", ConfigKind::Int(0, INT)),
-    def(
-        "message.timestamp.after.max.ms",
-        "3600000",
-        ConfigKind::Long(0, BIG),
-    ),
-    def(
-        "message.timestamp.before.max.ms",
-        "9223372036854775807",
-        ConfigKind::Long(0, BIG),
-    ),
-    def(
-        "message.timestamp.type",
-        "CreateTime",
-        ConfigKind::OneOf(TIMESTAMP_TYPES),
-    ),
-    def("min.cleanable.dirty.ratio", "0.5", ConfigKind::Fraction),
-    def("min.compaction.lag.ms", "0", ConfigKind::Long(0, BIG)),
-    def("min.insync.replicas", "1", ConfigKind::Int(1, INT)),
-    def("preallocate", "false", ConfigKind::Boolean),
-    def("remote.log.copy.disable", "false", ConfigKind::Boolean),
-    def("remote.log.delete.on.disable", "false", ConfigKind::Boolean),
-    def("remote.storage.enable", "false", ConfigKind::Boolean),
-    def("retention.bytes", "-1", ConfigKind::Long(-1, BIG)),
-    def("retention.ms", "604800000", ConfigKind::Long(-1, BIG)),
-    def(
-        "segment.bytes",
-        "1073741824",
-        ConfigKind::Int(1_048_576, INT),
-    ),
-    def("segment.index.bytes", "10485760", ConfigKind::Int(4, INT)),
-    def("segment.jitter.ms", "0", ConfigKind::Long(0, BIG)),
-    def("segment.ms", "604800000", ConfigKind::Long(1, BIG)),
-    def(
-        "unclean.leader.election.enable",
-        "false",
-        ConfigKind::Boolean,
-    ),
-];
-
-/// Configurations of the broker that have an effect.
+/// Configurations of the broker that have an effect, and those of coordinators that cannot have one on
+/// a single node.
 pub const BROKER_CONFIGS: &[ConfigDef] = &[
     def("advertised.listeners", "", ConfigKind::Text),
     def("auto.create.topics.enable", "true", ConfigKind::Boolean),
@@ -159,6 +83,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "group.consumer.assignment.interval.ms",
         "1000",
         ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.consumer.assignor.offload.enable",
+        "true",
+        ConfigKind::Boolean,
     ),
     def(
         "group.consumer.assignors",
@@ -211,10 +140,36 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "group.consumer.regex.refresh.interval.ms",
+        "600000",
+        ConfigKind::Int(10_000, INT),
+    ),
+    def(
         "group.consumer.session.timeout.ms",
         "45000",
         ConfigKind::Int(1, INT),
     ),
+    def(
+        "group.coordinator.append.linger.ms",
+        "-1",
+        ConfigKind::Int(-1, INT),
+    ),
+    def(
+        "group.coordinator.background.threads",
+        "2",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.coordinator.cached.buffer.max.bytes",
+        "1048588",
+        ConfigKind::Int(524_288, INT),
+    ),
+    def(
+        "group.coordinator.rebalance.protocols",
+        "classic,consumer",
+        ConfigKind::List,
+    ),
+    def("group.coordinator.threads", "4", ConfigKind::Int(1, INT)),
     def(
         "group.initial.rebalance.delay.ms",
         "3000",
@@ -237,13 +192,29 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(0, INT),
     ),
     def(
+        "group.share.assignor.offload.enable",
+        "true",
+        ConfigKind::Boolean,
+    ),
+    def("group.share.assignors", "simple", ConfigKind::List),
+    def(
         "group.share.delivery.count.limit",
         "5",
         ConfigKind::Int(2, 10),
     ),
     def(
+        "group.share.dlq.manager.class.name",
+        "org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager",
+        ConfigKind::OneOf(&["org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager"]),
+    ),
+    def(
         "group.share.heartbeat.interval.ms",
         "5000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.share.initialize.retry.interval.ms",
+        "30000",
         ConfigKind::Int(1, INT),
     ),
     def(
@@ -318,6 +289,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(100, 10_000),
     ),
     def(
+        "group.share.persister.class.name",
+        "org.apache.kafka.server.share.persister.DefaultStatePersister",
+        ConfigKind::OneOf(&["org.apache.kafka.server.share.persister.DefaultStatePersister"]),
+    ),
+    def(
         "group.share.record.lock.duration.ms",
         "30000",
         ConfigKind::Int(1000, 3_600_000),
@@ -328,10 +304,21 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "group.streams.acceptable.recovery.lag",
+        "10000",
+        ConfigKind::Long(0, BIG),
+    ),
+    def(
         "group.streams.assignment.interval.ms",
         "1000",
         ConfigKind::Int(0, INT),
     ),
+    def(
+        "group.streams.assignor.offload.enable",
+        "true",
+        ConfigKind::Boolean,
+    ),
+    def("group.streams.assignors", "sticky", ConfigKind::List),
     def(
         "group.streams.heartbeat.interval.ms",
         "5000",
@@ -358,8 +345,18 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "group.streams.max.size",
+        "2147483647",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
         "group.streams.max.standby.replicas",
         "2",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.streams.max.warmup.replicas",
+        "20",
         ConfigKind::Int(0, INT),
     ),
     def(
@@ -378,13 +375,33 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "group.streams.min.task.offset.interval.ms",
+        "15000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
         "group.streams.num.standby.replicas",
         "0",
         ConfigKind::Int(0, INT),
     ),
     def(
+        "group.streams.num.warmup.replicas",
+        "2",
+        ConfigKind::Int(0, INT),
+    ),
+    def(
+        "group.streams.rack.aware.assignment.tags",
+        "",
+        ConfigKind::List,
+    ),
+    def(
         "group.streams.session.timeout.ms",
         "45000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "group.streams.task.offset.interval.ms",
+        "60000",
         ConfigKind::Int(1, INT),
     ),
     def("log.cleanup.policy", "delete", ConfigKind::List),
@@ -403,6 +420,8 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "CreateTime",
         ConfigKind::OneOf(TIMESTAMP_TYPES),
     ),
+    def("log.remote.copy.lag.bytes", "-1", ConfigKind::Long(-1, BIG)),
+    def("log.remote.copy.lag.ms", "0", ConfigKind::Long(-1, BIG)),
     def("log.retention.bytes", "-1", ConfigKind::Long(-1, BIG)),
     def(
         "log.retention.check.interval.ms",
@@ -420,10 +439,21 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1_048_576, INT),
     ),
     def("max.connections", "20000", ConfigKind::Int(0, INT)),
+    def(
+        "max.decompressed.message.bytes",
+        "2147483639",
+        ConfigKind::Int(0, INT),
+    ),
     def("message.max.bytes", "1048588", ConfigKind::Int(0, INT)),
     def("node.id", "1", ConfigKind::Int(0, INT)),
     def("num.partitions", "1", ConfigKind::Int(1, INT)),
     def("offset.metadata.max.bytes", "4096", ConfigKind::Int(0, INT)),
+    def("offsets.commit.timeout.ms", "5000", ConfigKind::Int(1, INT)),
+    def(
+        "offsets.load.buffer.size",
+        "5242880",
+        ConfigKind::Int(1, INT),
+    ),
     def(
         "offsets.retention.check.interval.ms",
         "600000",
@@ -435,8 +465,23 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "offsets.topic.compression.codec",
+        "0",
+        ConfigKind::Int(0, 4),
+    ),
+    def(
         "offsets.topic.num.partitions",
         "50",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "offsets.topic.replication.factor",
+        "3",
+        ConfigKind::Int(1, 32_767),
+    ),
+    def(
+        "offsets.topic.segment.bytes",
+        "104857600",
         ConfigKind::Int(1, INT),
     ),
     def(
@@ -445,14 +490,39 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "share.coordinator.append.linger.ms",
+        "-1",
+        ConfigKind::Int(-1, INT),
+    ),
+    def(
+        "share.coordinator.cached.buffer.max.bytes",
+        "1048588",
+        ConfigKind::Int(524_288, INT),
+    ),
+    def(
         "share.coordinator.cold.partition.snapshot.interval.ms",
         "300000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "share.coordinator.load.buffer.size",
+        "5242880",
         ConfigKind::Int(1, INT),
     ),
     def(
         "share.coordinator.snapshot.update.records.per.snapshot",
         "500",
         ConfigKind::Int(0, 500),
+    ),
+    def(
+        "share.coordinator.state.topic.compression.codec",
+        "0",
+        ConfigKind::Int(0, 4),
+    ),
+    def(
+        "share.coordinator.state.topic.min.isr",
+        "2",
+        ConfigKind::Int(1, 32_767),
     ),
     def(
         "share.coordinator.state.topic.num.partitions",
@@ -465,6 +535,27 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "share.coordinator.state.topic.replication.factor",
+        "3",
+        ConfigKind::Int(1, 32_767),
+    ),
+    def(
+        "share.coordinator.state.topic.segment.bytes",
+        "104857600",
+        ConfigKind::Int(1, INT),
+    ),
+    def("share.coordinator.threads", "1", ConfigKind::Int(1, INT)),
+    def(
+        "share.coordinator.write.timeout.ms",
+        "5000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "share.fetch.purgatory.purge.interval.requests",
+        "1000",
+        ConfigKind::Int(-2_147_483_648, INT),
+    ),
+    def(
         "socket.request.max.bytes",
         "104857600",
         ConfigKind::Int(1, INT),
@@ -475,8 +566,28 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(1, INT),
     ),
     def(
+        "transaction.state.log.load.buffer.size",
+        "5242880",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "transaction.state.log.min.isr",
+        "2",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
         "transaction.state.log.num.partitions",
         "50",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "transaction.state.log.replication.factor",
+        "3",
+        ConfigKind::Int(1, 32_767),
+    ),
+    def(
+        "transaction.state.log.segment.bytes",
+        "104857600",
         ConfigKind::Int(1, INT),
     ),
     def(
@@ -492,32 +603,3 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
     // Here: the draft of TxnShareAcknowledge (key 95).
     def("unstable.api.versions.enable", "false", ConfigKind::Boolean),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_default_is_a_valid_value_and_names_are_sorted() {
-        for defs in [TOPIC_CONFIGS, super::super::GROUP_CONFIGS, BROKER_CONFIGS] {
-            for def in defs.iter().filter(|def| !def.default.is_empty()) {
-                assert_eq!(def.check(def.default), Ok(()), "{}", def.name);
-            }
-            assert!(defs.windows(2).all(|pair| pair[0].name < pair[1].name));
-        }
-    }
-
-    #[test]
-    fn a_bad_value_names_itself_and_its_bounds() {
-        let def = find(TOPIC_CONFIGS, "retention.bytes").unwrap();
-        assert_eq!(
-            def.check("-2").unwrap_err(),
-            "Invalid value -2 for configuration retention.bytes: Value must be at least -1"
-        );
-        let ratio = find(TOPIC_CONFIGS, "min.cleanable.dirty.ratio").unwrap();
-        assert!(ratio.check("1.0").is_ok() && ratio.check("0.25").is_ok());
-        for bad in ["1.5", ".", "-1", "2", "x", "1.01"] {
-            assert!(ratio.check(bad).is_err(), "{bad}");
-        }
-    }
-}

@@ -5,17 +5,22 @@ use alloc::string::{String, ToString};
 
 use super::broker_config::BrokerConfig;
 use super::config_def::{ConfigDef, def, find};
-use super::config_kind::{ConfigKind, INT};
+use super::config_kind::{BIG, ConfigKind, INT};
 use super::duration::parse_duration_ms;
 
 /// Configurations of a group (KIP-848, KIP-932, KIP-1071, KIP-1191, KIP-1240, KIP-1263). The
 /// defaults of most are those of the broker. Those of another type of group change nothing for a
-/// share group, and assignments are always computed at once, whatever the interval says.
+/// share group.
 pub const GROUP_CONFIGS: &[ConfigDef] = &[
     def(
         "consumer.assignment.interval.ms",
         "1000",
         ConfigKind::Int(0, INT),
+    ),
+    def(
+        "consumer.assignor.offload.enable",
+        "true",
+        ConfigKind::Boolean,
     ),
     def(
         "consumer.heartbeat.interval.ms",
@@ -43,6 +48,7 @@ pub const GROUP_CONFIGS: &[ConfigDef] = &[
         "1000",
         ConfigKind::Int(0, INT),
     ),
+    def("share.assignor.offload.enable", "true", ConfigKind::Boolean),
     def("share.auto.offset.reset", "latest", ConfigKind::OffsetReset),
     def("share.delivery.count.limit", "5", ConfigKind::Int(2, INT)),
     def(
@@ -72,11 +78,21 @@ pub const GROUP_CONFIGS: &[ConfigDef] = &[
     ),
     def("share.session.timeout.ms", "45000", ConfigKind::Int(1, INT)),
     def(
+        "streams.acceptable.recovery.lag",
+        "10000",
+        ConfigKind::Long(0, BIG),
+    ),
+    def(
         "streams.assignment.interval.ms",
         "1000",
         ConfigKind::Int(0, INT),
     ),
     def("streams.assignor.name", "sticky", ConfigKind::Text),
+    def(
+        "streams.assignor.offload.enable",
+        "true",
+        ConfigKind::Boolean,
+    ),
     def(
         "streams.heartbeat.interval.ms",
         "5000",
@@ -88,10 +104,16 @@ pub const GROUP_CONFIGS: &[ConfigDef] = &[
         ConfigKind::Int(0, INT),
     ),
     def("streams.num.standby.replicas", "0", ConfigKind::Int(0, INT)),
+    def("streams.num.warmup.replicas", "2", ConfigKind::Int(0, INT)),
     def("streams.rack.aware.assignment.tags", "", ConfigKind::List),
     def(
         "streams.session.timeout.ms",
         "45000",
+        ConfigKind::Int(1, INT),
+    ),
+    def(
+        "streams.task.offset.interval.ms",
+        "60000",
         ConfigKind::Int(1, INT),
     ),
 ];
@@ -109,6 +131,10 @@ const DOCUMENTATION: &[(&str, &str)] = &[
     (
         "consumer.assignment.interval.ms",
         "Least time between two assignments of a consumer group, in milliseconds.",
+    ),
+    (
+        "consumer.assignor.offload.enable",
+        "Whether assignments are computed beside the coordinator in Kafka; here they never hold it up.",
     ),
     (
         "consumer.heartbeat.interval.ms",
@@ -133,6 +159,10 @@ const DOCUMENTATION: &[(&str, &str)] = &[
     (
         "share.assignment.interval.ms",
         "Least time between two assignments of a share group, in milliseconds.",
+    ),
+    (
+        "share.assignor.offload.enable",
+        "Whether assignments are computed beside the coordinator in Kafka; here they never hold it up.",
     ),
     (
         "share.auto.offset.reset",
@@ -167,12 +197,20 @@ const DOCUMENTATION: &[(&str, &str)] = &[
         "Time without a heartbeat after which a share group removes a member, in milliseconds.",
     ),
     (
+        "streams.acceptable.recovery.lag",
+        "Records that a task may lack to count as caught up in a streams group.",
+    ),
+    (
         "streams.assignment.interval.ms",
         "Least time between two assignments of a streams group, in milliseconds.",
     ),
     (
         "streams.assignor.name",
         "The task assignor of a streams group.",
+    ),
+    (
+        "streams.assignor.offload.enable",
+        "Whether assignments are computed beside the coordinator in Kafka; here they never hold it up.",
     ),
     (
         "streams.heartbeat.interval.ms",
@@ -187,12 +225,20 @@ const DOCUMENTATION: &[(&str, &str)] = &[
         "Standby replicas of each task.",
     ),
     (
+        "streams.num.warmup.replicas",
+        "Most replicas of a streams group that warm up at once.",
+    ),
+    (
         "streams.rack.aware.assignment.tags",
         "Client tags over which standby replicas are spread.",
     ),
     (
         "streams.session.timeout.ms",
         "Time without a heartbeat after which a streams group removes a member, in milliseconds.",
+    ),
+    (
+        "streams.task.offset.interval.ms",
+        "Time between reports of task offsets by members of a streams group, in milliseconds.",
     ),
 ];
 
@@ -232,11 +278,23 @@ pub fn check_group_config(broker: &BrokerConfig, name: &str, value: &str) -> Res
         "streams.assignor.name" if value != "sticky" => Err(format!(
             "{name} '{value}' is not a registered task assignor. Registered assignors are: [sticky]."
         )),
-        "streams.num.standby.replicas" => match broker.number("group.streams.max.standby.replicas")
-        {
-            most if number > most => Err(format!("{name} must be less than or equal to {most}")),
-            _ => Ok(()),
-        },
+        "streams.num.standby.replicas" | "streams.num.warmup.replicas" => {
+            let bound = name.replace("streams.num.", "group.streams.max.");
+            match broker.number(&bound) {
+                most if number > most => {
+                    Err(format!("{name} must be less than or equal to {most}"))
+                }
+                _ => Ok(()),
+            }
+        }
+        "streams.task.offset.interval.ms" => {
+            match broker.number("group.streams.min.task.offset.interval.ms") {
+                least if number < least => {
+                    Err(format!("{name} must be greater than or equal to {least}"))
+                }
+                _ => Ok(()),
+            }
+        }
         "streams.rack.aware.assignment.tags" if has_repeated_words(value) => {
             Err(format!("{name} must not contain duplicate tag keys."))
         }

@@ -5,16 +5,21 @@ mod cluster;
 pub mod config_def;
 pub mod config_kind;
 mod consumer_configs;
+mod coordinator_configs;
 mod duration;
 mod group_configs;
 mod records;
 mod settings;
+#[cfg(test)]
+mod tests_config_def;
+mod topic_configs;
 mod topic_name;
 mod topic_settings;
 
 pub use broker_config::BrokerConfig;
 pub use cluster::{CLUSTER_LOG, ClusterParticipants, CorruptMetadata, Metadata, Topic};
 pub use consumer_configs::{consumer_assignors, consumer_group_config};
+pub use coordinator_configs::{internal_topic_configs, is_internal};
 pub use group_configs::{
     GROUP_CONFIGS, OffsetReset, check_group_config, documentation, inherited_name,
 };

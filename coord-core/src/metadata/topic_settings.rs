@@ -12,7 +12,7 @@ use super::config_def::{self, BROKER_CONFIGS, TOPIC_CONFIGS};
 
 /// The broker config that a topic config falls back to, where its name is another. Kafka's
 /// broker has no value of its own for those with an empty name.
-const BROKER_NAMES: [(&str, &str); 27] = [
+const BROKER_NAMES: [(&str, &str); 29] = [
     ("cleanup.policy", "log.cleanup.policy"),
     ("delete.retention.ms", "log.cleaner.delete.retention.ms"),
     ("file.delete.delay.ms", "log.segment.delete.delay.ms"),
@@ -40,6 +40,8 @@ const BROKER_NAMES: [(&str, &str); 27] = [
     ),
     ("min.compaction.lag.ms", "log.cleaner.min.compaction.lag.ms"),
     ("preallocate", "log.preallocate"),
+    ("remote.copy.lag.bytes", "log.remote.copy.lag.bytes"),
+    ("remote.copy.lag.ms", "log.remote.copy.lag.ms"),
     ("remote.log.copy.disable", ""),
     ("remote.log.delete.on.disable", ""),
     ("remote.storage.enable", ""),

@@ -37,15 +37,84 @@ pub fn decompress(codec: Compression, packed: &Bytes, limit: usize) -> Result<By
     match codec {
         Compression::None if packed.len() > limit => Err(RecordsError::TooLarge { limit }),
         Compression::None => Ok(packed.clone()),
+        codec => {
+            let mut records = Vec::new();
+            unpack(codec, packed, limit, &mut records)?;
+            Ok(Bytes::from(records))
+        }
+    }
+}
+
+/// Unpacks into `records`, which after an error too hold what was unpacked.
+#[cfg_attr(not(feature = "std"), expect(unused_variables))]
+fn unpack(
+    codec: Compression,
+    packed: &Bytes,
+    limit: usize,
+    records: &mut Vec<u8>,
+) -> Result<(), RecordsError> {
+    match codec {
         #[cfg(feature = "std")]
-        Compression::Gzip => codecs::gzip(packed, limit).map(Bytes::from),
+        Compression::Gzip => codecs::gzip(packed, limit, records),
         #[cfg(feature = "std")]
-        Compression::Snappy => codecs::snappy(packed, limit).map(Bytes::from),
+        Compression::Snappy => codecs::snappy(packed, limit, records),
         #[cfg(feature = "std")]
-        Compression::Lz4 => codecs::lz4(packed, limit).map(Bytes::from),
+        Compression::Lz4 => codecs::lz4(packed, limit, records),
         #[cfg(feature = "zstd")]
-        Compression::Zstd => codecs::zstd(packed, limit).map(Bytes::from),
+        Compression::Zstd => codecs::zstd(packed, limit, records),
         _ => Err(RecordsError::UnsupportedCompression),
+    }
+}
+
+/// How many bytes the batches of one request may take unpacked, all together, and how many they
+/// did: a few kilobytes can say gigabytes.
+#[derive(Clone, Copy, Debug)]
+pub struct UnpackBudget {
+    limit: usize,
+    unpacked: usize,
+}
+
+impl UnpackBudget {
+    /// For `limit` bytes; none of them is used.
+    pub const fn new(limit: usize) -> Self {
+        UnpackBudget { limit, unpacked: 0 }
+    }
+
+    /// How many bytes all batches may take together.
+    pub const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// How many bytes were unpacked, those of damaged batches included.
+    pub const fn unpacked(&self) -> usize {
+        self.unpacked
+    }
+
+    /// As [`decompress`], with what is left as the limit, but at most [`MAX_DECOMPRESSED`].
+    ///
+    /// # Errors
+    /// As [`decompress`]; of what is refused as too large nothing is unpacked beyond the limit.
+    pub fn decompress(
+        &mut self,
+        codec: Compression,
+        packed: &Bytes,
+    ) -> Result<Bytes, RecordsError> {
+        if codec == Compression::None {
+            return Ok(packed.clone());
+        }
+        let left = self.limit.saturating_sub(self.unpacked);
+        let over = RecordsError::TooLarge { limit: self.limit };
+        if left == 0 {
+            return Err(over);
+        }
+        let mut records = Vec::new();
+        let done = unpack(codec, packed, left.min(MAX_DECOMPRESSED), &mut records);
+        self.unpacked = self.unpacked.saturating_add(records.len());
+        match done {
+            Ok(()) => Ok(Bytes::from(records)),
+            Err(RecordsError::TooLarge { .. }) if left < MAX_DECOMPRESSED => Err(over),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -96,21 +165,26 @@ mod codecs {
         stream: impl Read,
         limit: usize,
         codec: &'static str,
-    ) -> Result<Vec<u8>, RecordsError> {
-        let mut records = Vec::new();
+        records: &mut Vec<u8>,
+    ) -> Result<(), RecordsError> {
         let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
         stream
             .take(most)
-            .read_to_end(&mut records)
+            .read_to_end(records)
             .map_err(|_| bad(codec))?;
         if records.len() > limit {
             return Err(RecordsError::TooLarge { limit });
         }
-        Ok(records)
+        Ok(())
     }
 
-    pub(super) fn gzip(packed: &[u8], limit: usize) -> Result<Vec<u8>, RecordsError> {
-        read_all(flate2::bufread::GzDecoder::new(packed), limit, "gzip")
+    pub(super) fn gzip(
+        packed: &[u8],
+        limit: usize,
+        records: &mut Vec<u8>,
+    ) -> Result<(), RecordsError> {
+        let stream = flate2::bufread::GzDecoder::new(packed);
+        read_all(stream, limit, "gzip", records)
     }
 
     pub(super) fn to_gzip(records: &[u8]) -> Result<Vec<u8>, RecordsError> {
@@ -119,9 +193,13 @@ mod codecs {
         written.map_err(|_| bad("gzip"))
     }
 
-    pub(super) fn lz4(packed: &[u8], limit: usize) -> Result<Vec<u8>, RecordsError> {
+    pub(super) fn lz4(
+        packed: &[u8],
+        limit: usize,
+        records: &mut Vec<u8>,
+    ) -> Result<(), RecordsError> {
         let frame = lz4_frame(packed).ok_or_else(|| bad("lz4"))?;
-        read_all(FrameDecoder::new(frame), limit, "lz4")
+        read_all(FrameDecoder::new(frame), limit, "lz4", records)
     }
 
     /// What an lz4 frame begins with.
@@ -164,11 +242,13 @@ mod codecs {
         encoder.finish().map_err(|_| bad("lz4"))
     }
 
-    pub(super) fn snappy(packed: &[u8], limit: usize) -> Result<Vec<u8>, RecordsError> {
-        let mut records = Vec::new();
+    pub(super) fn snappy(
+        packed: &[u8],
+        limit: usize,
+        records: &mut Vec<u8>,
+    ) -> Result<(), RecordsError> {
         let Some(framed) = packed.strip_prefix(&XERIAL) else {
-            snappy_block(packed, limit, &mut records)?;
-            return Ok(records);
+            return snappy_block(packed, limit, records);
         };
         let mut rest = framed
             .get(XERIAL_VERSIONS.len()..)
@@ -177,10 +257,10 @@ mod codecs {
             let (size, after) = rest.split_first_chunk().ok_or_else(|| bad("snappy"))?;
             let size = usize::try_from(u32::from_be_bytes(*size)).unwrap_or(usize::MAX);
             let (block, after) = after.split_at_checked(size).ok_or_else(|| bad("snappy"))?;
-            snappy_block(block, limit, &mut records)?;
+            snappy_block(block, limit, records)?;
             rest = after;
         }
-        Ok(records)
+        Ok(())
     }
 
     /// Unpacks one block behind what is there.
@@ -226,12 +306,16 @@ mod codecs {
     }
 
     #[cfg(feature = "zstd")]
-    pub(super) fn zstd(packed: &[u8], limit: usize) -> Result<Vec<u8>, RecordsError> {
+    pub(super) fn zstd(
+        packed: &[u8],
+        limit: usize,
+        records: &mut Vec<u8>,
+    ) -> Result<(), RecordsError> {
         let mut decoder = zstd::stream::read::Decoder::new(packed).map_err(|_| bad("zstd"))?;
         decoder
             .window_log_max(window_log(limit))
             .map_err(|_| bad("zstd"))?;
-        read_all(decoder, limit, "zstd")
+        read_all(decoder, limit, "zstd", records)
     }
 
     #[cfg(feature = "zstd")]

@@ -16,12 +16,12 @@ pub mod validate;
 
 pub use batch::{Batch, BatchHeader, BatchIter, Compression, reassign, verify_crc};
 pub use builder::{BatchBuilder, control_batch};
-pub use compression::{MAX_DECOMPRESSED, compress, decompress};
+pub use compression::{MAX_DECOMPRESSED, UnpackBudget, compress, decompress};
 pub use control::{ControlRecord, ControlType};
 pub use crc::crc32c;
 pub use error::RecordsError;
 pub use record::{Record, RecordHeader, RecordHeaders, RecordIter, RecordView};
-pub use validate::{validate_for_append, validate_for_append_within};
+pub use validate::{validate_for_append, validate_for_append_charged, validate_for_append_within};
 
 use alloc::vec::Vec;
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::parse::{Parsed, chunk, varint, varlong};
 use crate::records::RecordsError;
 use crate::records::batch::{BatchHeader, Compression, HEADER_SIZE};
-use crate::records::compression::{MAX_DECOMPRESSED, decompress};
+use crate::records::compression::{MAX_DECOMPRESSED, UnpackBudget, decompress};
 
 /// One record. Key, value and headers share the bytes of the batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,9 @@ pub struct RecordView<'a> {
     pub value: Option<&'a [u8]>,
     /// The number of headers.
     pub header_count: usize,
-    /// Their bytes.
+    /// Bytes of the record behind its length.
+    pub size: usize,
+    /// The bytes of the headers.
     header_bytes: &'a [u8],
     offset_delta: i32,
 }
@@ -203,6 +205,25 @@ impl RecordIter {
     /// What is wrong with the header; for compressed batches also as
     /// [`decompress`].
     pub fn within(batch: &Bytes, limit: usize) -> Result<Self, RecordsError> {
+        Self::unpacked_by(batch, |codec, packed| match codec {
+            Compression::None => Ok(packed.clone()),
+            codec => decompress(codec, packed, limit),
+        })
+    }
+
+    /// As [`RecordIter::new`]; the records of a compressed batch count into `budget`.
+    ///
+    /// # Errors
+    /// What is wrong with the header; for compressed batches also as
+    /// [`UnpackBudget::decompress`].
+    pub fn charged(batch: &Bytes, budget: &mut UnpackBudget) -> Result<Self, RecordsError> {
+        Self::unpacked_by(batch, |codec, packed| budget.decompress(codec, packed))
+    }
+
+    fn unpacked_by(
+        batch: &Bytes,
+        unpack: impl FnOnce(Compression, &Bytes) -> Result<Bytes, RecordsError>,
+    ) -> Result<Self, RecordsError> {
         let header = BatchHeader::parse(batch)?;
         let BatchHeader {
             record_count: count,
@@ -217,10 +238,7 @@ impl RecordIter {
         }
         let size = header.size().filter(|size| *size <= batch.len());
         let packed = batch.slice(HEADER_SIZE..size.ok_or(RecordsError::Truncated)?);
-        let records = match header.compression() {
-            Compression::None => packed,
-            codec => decompress(codec, &packed, limit)?,
-        };
+        let records = unpack(header.compression(), &packed)?;
         let walk = Walk {
             header,
             at: 0,
@@ -302,6 +320,7 @@ impl Walk {
             key: parts.key,
             value: parts.value,
             header_count,
+            size: length,
             header_bytes,
             offset_delta: parts.offset_delta,
         };

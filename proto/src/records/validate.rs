@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::records::batch::{BatchHeader, Compression, verify_crc};
-use crate::records::{MAX_DECOMPRESSED, RecordIter, RecordsError};
+use crate::records::{MAX_DECOMPRESSED, RecordIter, RecordsError, UnpackBudget};
 
 /// Checks one batch as it came in a produce request, with all its records.
 ///
@@ -25,6 +25,24 @@ pub fn validate_for_append_within(
     batch: &Bytes,
     limit: usize,
 ) -> Result<BatchHeader, RecordsError> {
+    validate(batch, |batch| RecordIter::within(batch, limit))
+}
+
+/// As [`validate_for_append`]; the records of a compressed batch count into `budget`.
+///
+/// # Errors
+/// As [`validate_for_append_within`]; `TooLarge` where the budget is used up.
+pub fn validate_for_append_charged(
+    batch: &Bytes,
+    budget: &mut UnpackBudget,
+) -> Result<BatchHeader, RecordsError> {
+    validate(batch, |batch| RecordIter::charged(batch, budget))
+}
+
+fn validate(
+    batch: &Bytes,
+    records: impl FnOnce(&Bytes) -> Result<RecordIter, RecordsError>,
+) -> Result<BatchHeader, RecordsError> {
     let header = BatchHeader::parse(batch)?;
     // The checksum goes first: it tells a wrong length from bytes that somebody added.
     verify_crc(batch)?;
@@ -35,7 +53,7 @@ pub fn validate_for_append_within(
     }
     check_count(&header)?;
     check_producer(&header)?;
-    check_records(batch, limit)?;
+    check_records(records(batch)?)?;
     Ok(header)
 }
 
@@ -93,8 +111,7 @@ fn check_producer(header: &BatchHeader) -> Result<(), RecordsError> {
     }
 }
 
-fn check_records(batch: &Bytes, limit: usize) -> Result<(), RecordsError> {
-    let mut records = RecordIter::within(batch, limit)?;
+fn check_records(mut records: RecordIter) -> Result<(), RecordsError> {
     let mut due = 0;
     while let Some(record) = records.next_view() {
         if record?.offset_delta() != due {

@@ -19,7 +19,7 @@ use super::topic_creation::Refusal;
 use crate::metadata::config_def::{BROKER_CONFIGS, ConfigDef, TOPIC_CONFIGS, find};
 use crate::metadata::{
     BrokerConfig, GROUP_CONFIGS, broker_name, check_topic_name, documentation, inherited_name,
-    resource, topic_value,
+    internal_topic_configs, is_internal, resource, topic_value,
 };
 
 /// Where a value comes from, by Kafka's codes.
@@ -76,7 +76,16 @@ impl Broker {
                     return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why));
                 }
                 let set = self.metadata.configs(resource::TOPIC, name);
-                Ok(topic_configs(&self.config, set))
+                let created_with = internal_topic_configs(&self.config, name);
+                if created_with.is_empty() {
+                    return Ok(topic_configs(&self.config, set));
+                }
+                let mut all: BTreeMap<Str, Str> = created_with
+                    .into_iter()
+                    .map(|(name, value)| (Str::from(name), Str::from(value)))
+                    .collect();
+                all.extend(set.clone());
+                Ok(topic_configs(&self.config, &all))
             }
             resource::BROKER => match name.parse::<i32>() {
                 // The defaults of the whole cluster, of which none can be set.
@@ -135,6 +144,7 @@ fn group_configs(
 ) -> Vec<DescribeConfigsResourceResult> {
     GROUP_CONFIGS
         .iter()
+        .filter(|def| !is_internal(def.name) || set.contains_key(def.name))
         .map(|def| {
             let value = crate::metadata::value_of(broker, set, def.name);
             let own = set
@@ -159,7 +169,8 @@ fn group_configs(
 fn broker_configs(broker: &BrokerConfig) -> Vec<DescribeConfigsResourceResult> {
     let described =
         |def: &ConfigDef| entry(def, broker.text(def.name), broker_places(broker, def), true);
-    BROKER_CONFIGS.iter().map(described).collect()
+    let shown = |def: &&ConfigDef| !is_internal(def.name) || broker.is_set(def.name);
+    BROKER_CONFIGS.iter().filter(shown).map(described).collect()
 }
 
 /// Where the broker has a value of a config, the one in force first.

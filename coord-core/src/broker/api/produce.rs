@@ -9,7 +9,7 @@ use ackord_proto::messages::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, ProduceRequest, ProduceResponse,
     add_partitions_to_txn as add, produce as message,
 };
-use ackord_proto::records::{BatchHeader, Compression};
+use ackord_proto::records::{BatchHeader, Compression, MAX_DECOMPRESSED, UnpackBudget};
 use ackord_proto::str::Str;
 use bytes::Bytes;
 
@@ -32,6 +32,7 @@ pub(in crate::broker) struct ProduceGather {
     acks: i16,
     topics: Vec<message::TopicProduceResponse>,
     missing: Missing,
+    unpacked: UnpackBudget,
 }
 
 impl ProduceGather {
@@ -92,6 +93,8 @@ impl Broker {
             acks: request.acks,
             topics: request.topic_data.iter().map(empty_topic).collect(),
             missing: Missing::default(),
+            // As much as a request may bring that is not packed.
+            unpacked: UnpackBudget::new(self.config.size("socket.request.max.bytes")),
         };
         gather.missing.one_more();
         self.gathers.insert(slot, Gather::Produce(gather));
@@ -305,9 +308,14 @@ impl Broker {
         check: TxnCheck,
     ) -> Option<Outcome> {
         let now = self.now;
+        let mut alone = UnpackBudget::new(MAX_DECOMPRESSED);
+        let budget = match self.gathers.get_mut(&slot) {
+            Some(Gather::Produce(gather)) => &mut gather.unpacked,
+            _ => &mut alone,
+        };
         let log = self.logs.get_mut(&log_id)?;
         let log_start = log.start_offset();
-        match log.append_client(now, batch, check) {
+        match log.append_client_charged(now, batch, check, budget) {
             Err(error) => Some(error.into()),
             Ok(Produced::Duplicate { base, .. }) => {
                 let gate = self.journal.newest(log_id);

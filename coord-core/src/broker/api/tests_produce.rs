@@ -57,3 +57,58 @@ fn zstd_needs_produce_7() {
     let code = produce(&mut test, 6, damaged.into());
     assert_eq!(code, ErrorCode::UNSUPPORTED_COMPRESSION_TYPE);
 }
+
+/// 40 batches of a megabyte of zeros are a few kilobytes: the request may unpack five of them.
+#[test]
+fn batches_of_a_request_share_what_they_may_take_unpacked() {
+    let mut test = TestBroker::new(&[("socket.request.max.bytes", "5500000")]);
+    test.create_topic("t", 41);
+    let mut builder = BatchBuilder::new(0);
+    builder.push(7, None, Some(&[0; 1_000_000]));
+    let packed = builder.build_compressed(Compression::Zstd).expect("packs");
+    let partition = |index, batch: Bytes| PartitionProduceData {
+        index,
+        records: Some(batch.into()),
+        ..Default::default()
+    };
+    let packed = (0..40).map(|index| partition(index, packed.clone()));
+    let plain = partition(40, batch(Compression::None));
+    let topic = TopicProduceData {
+        name: Str::from("t"),
+        partition_data: packed.chain([plain]).collect(),
+        ..Default::default()
+    };
+    let request = ProduceRequest {
+        acks: -1,
+        timeout_ms: 1000,
+        topic_data: [topic].into(),
+        ..Default::default()
+    };
+    let response = ask!(test, Produce, 9, request);
+    for partition in &response.responses[0].partition_responses {
+        let expected = match partition.index {
+            5..40 => ErrorCode::MESSAGE_TOO_LARGE,
+            _ => ErrorCode::NONE,
+        };
+        assert_eq!(partition.error_code, expected, "{}", partition.index);
+        let why = partition.error_message.as_deref().unwrap_or_default();
+        let names_the_bound = why.contains("5500000 bytes unpacked (socket.request.max.bytes)");
+        assert_eq!(names_the_bound, expected != ErrorCode::NONE, "{why}");
+    }
+}
+
+/// As Kafka counts: a record without its length.
+#[test]
+fn a_record_may_take_max_decompressed_message_bytes() {
+    let mut test = TestBroker::new(&[("max.decompressed.message.bytes", "307")]);
+    test.create_topic("t", 1);
+    for codec in [Compression::Gzip, Compression::Zstd] {
+        assert_eq!(produce(&mut test, 9, batch(codec)), ErrorCode::NONE);
+    }
+    let mut test = TestBroker::new(&[("max.decompressed.message.bytes", "306")]);
+    test.create_topic("t", 1);
+    let code = produce(&mut test, 9, batch(Compression::Gzip));
+    assert_eq!(code, ErrorCode::INVALID_RECORD);
+    let code = produce(&mut test, 9, batch(Compression::None));
+    assert_eq!(code, ErrorCode::NONE);
+}

@@ -35,8 +35,9 @@ impl ShareGroup {
     /// A heartbeat.
     ///
     /// The answer to a member that joins or changes its subscription waits until the share
-    /// partitions of its topics have a state and the next assignment is made, so that it brings the
-    /// partitions at once. It waits at most three seconds.
+    /// partitions of its topics have a state, at most three seconds, so that the first member has its
+    /// partitions at once. It does not wait for the end of an assignment interval: who comes within one
+    /// is told of its partitions with a later heartbeat.
     pub fn heartbeat(
         &mut self,
         now: Now,

@@ -86,8 +86,6 @@ pub struct ShareGroup {
     pub(super) states: ShareStates,
     /// Wall clock of the last assignment, in milliseconds; 0 where there was none.
     pub(super) assigned_at: i64,
-    /// Something has changed since, and the interval is not over.
-    pub(super) assignment_waits: bool,
     pub(super) timers: Timers<Timer>,
     pub(super) departed: Vec<Str>,
     /// What members have lost since the last call of `take_unassigned`.
@@ -133,7 +131,6 @@ impl ShareGroup {
             topics_version: None,
             states: ShareStates::default(),
             assigned_at: 0,
-            assignment_waits: false,
             timers: Timers::new(),
             departed: Vec::new(),
             unassigned: BTreeSet::new(),
@@ -350,12 +347,11 @@ impl ShareGroup {
     fn assign_in_time(&mut self, now: Now, before: i32) {
         let interval_ms = self.config.assignment_interval_ms;
         let wait_ms = wait_ms(self.assigned_at, interval_ms, now.wall);
-        self.assignment_waits = wait_ms > 0;
+        let waits = wait_ms > 0;
         let at = now.mono.plus_millis(wait_ms);
-        self.timers
-            .set(Timer::Assign, self.assignment_waits.then_some(at));
+        self.timers.set(Timer::Assign, waits.then_some(at));
         // One that changes nothing, or is made of the part that has a state yet, begins no interval.
-        if !self.assignment_waits && self.assign(before) && self.states.retry_at().is_none() {
+        if !waits && self.assign(before) && self.states.retry_at().is_none() {
             self.assigned_at = now.wall.as_millis();
         }
     }
@@ -403,13 +399,10 @@ impl ShareGroup {
             .filter_map(|name| Some(self.topics.get(name)?.id))
     }
 
-    /// Whether a partition to which the member subscribes has no state yet, or the next assignment
-    /// is still to come.
+    /// Whether a partition to which the member subscribes has no state yet.
     pub(super) fn is_to_wait(&self, member: &Member) -> bool {
-        self.assignment_waits
-            || self
-                .subscribed_topics(member)
-                .any(|topic| self.states.lacks(topic))
+        self.subscribed_topics(member)
+            .any(|topic| self.states.lacks(topic))
     }
 
     fn answer_complete(&mut self, now: Now, out: &mut Outbox<GroupReply>) {

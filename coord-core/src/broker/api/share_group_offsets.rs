@@ -28,6 +28,8 @@ use crate::share::ShareKey;
 const NOT_HOSTED: &str = "This server does not host this topic-partition.";
 const NOTHING_TO_DELETE: &str = "There is no offset information to delete.";
 const INVALID_ID: &str = "The group id is invalid.";
+/// The start offset of a share partition before its first fetch.
+const NOT_BEGUN: i64 = -1;
 
 type DescribedPartition = describe::DescribeShareGroupOffsetsResponsePartition;
 type DescribedTopic = describe::DescribeShareGroupOffsetsResponseTopic;
@@ -294,14 +296,10 @@ impl Broker {
             let why = NOT_HOSTED.to_string();
             return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why));
         };
-        if start_offset < 0 {
-            let why = "The start offset is negative.".to_string();
-            return Err((ErrorCode::INVALID_REQUEST, why));
-        }
         let data = initialize::PartitionData {
             partition,
             state_epoch: epoch,
-            start_offset,
+            start_offset: altered_start(start_offset),
             ..Default::default()
         };
         let mut done = None;
@@ -412,6 +410,16 @@ impl Broker {
             )),
             false => Ok(()),
         }
+    }
+}
+
+/// Where a share partition begins that is to begin at `asked`. As in Kafka, -1 takes the state back to
+/// before the first fetch, which begins where the group's configuration says, and any other negative
+/// offset is before everything that the log has.
+fn altered_start(asked: i64) -> i64 {
+    match asked {
+        NOT_BEGUN => NOT_BEGUN,
+        asked => asked.max(0),
     }
 }
 

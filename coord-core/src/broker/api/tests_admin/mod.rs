@@ -2,6 +2,7 @@
 
 mod cluster;
 mod configs;
+mod coordinator_configs;
 mod offsets;
 mod partitions;
 mod share_state;

@@ -266,6 +266,7 @@ impl Broker {
         self.delete_offsets_of(topic);
         self.share_sessions.forget_topic(topic.id);
         self.counters.forget_topic(topic.id);
+        self.share_counters.forget_topic(topic.id);
         self.metadata_changed();
     }
 

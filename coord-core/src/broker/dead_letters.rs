@@ -260,6 +260,7 @@ impl Broker {
         let header = match self.check_copies(queue, &copies) {
             Ok(header) => header,
             Err(why) => {
+                self.share_counters.dead_letters_failed(&group);
                 return self.wait_for_queue(share, format!("topic {}: {why}", topic.name));
             }
         };
@@ -273,7 +274,7 @@ impl Broker {
                 log.partition, topic.name
             ));
         }
-        self.append_copies(queue, &header, copies);
+        self.append_copies(queue, &group, &header, copies);
         self.dead_letters.warned.remove(&group);
         self.dead_letters.wait(log, &group);
     }
@@ -375,7 +376,7 @@ impl Broker {
             .map_err(refused)
     }
 
-    fn append_copies(&mut self, queue: LogId, header: &BatchHeader, copies: Copies) {
+    fn append_copies(&mut self, queue: LogId, group: &Str, header: &BatchHeader, copies: Copies) {
         let (now, batch) = (self.now, copies.batch);
         let Some(data) = self.logs.get_mut(&queue) else {
             return;
@@ -389,6 +390,7 @@ impl Broker {
             let records: i64 = copies.spans.iter().map(|span| span.len()).sum();
             let records = u64::try_from(records).unwrap_or_default();
             self.dead_letters.counts.written += records;
+            self.share_counters.dead_letters_written(group, records);
         }
     }
 

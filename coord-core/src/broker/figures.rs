@@ -84,7 +84,7 @@ const SHARE_FIGURES: [ShareFigure; 9] = [
     ),
 ];
 
-/// Acknowledge types by the name that Kafka's metric has for them.
+/// Acknowledge types by the name that Kafka's metric has for them, and gaps.
 const ACKNOWLEDGE_TYPES: [(&str, RecordEvent); 5] = [
     ("Accept", RecordEvent::Accept),
     ("Gap", RecordEvent::Gap),
@@ -113,6 +113,8 @@ impl Broker {
         families.extend(self.topic_figures());
         families.extend(self.group_figures());
         families.extend(self.share_figures(now));
+        families.extend(self.share_counter_figures());
+        families.extend(self.share_coordinator_figures());
         families.extend(self.transaction_figures(now));
         families
     }
@@ -207,13 +209,21 @@ impl Broker {
             "kafka_server_group_coordinator_metrics_share_group_count",
             "Share groups by state.",
         );
-        for state in ["Empty", "Stable"] {
+        for state in ["Empty", "Stable", "Dead"] {
             let here = self.groups.values().filter(|group| group.state() == state);
             groups.push(vec![("state", state.to_string())], number(here.count()));
         }
+        let mut protocols = MetricFamily::new(
+            Gauge,
+            "kafka_server_group_coordinator_metrics_group_count",
+            "Groups by protocol.",
+        );
+        let labels = vec![("protocol", "share".to_string())];
+        protocols.push(labels, number(self.groups.len()));
         let (sessions, partitions) = self.share_sessions.size();
         vec![
             groups,
+            protocols,
             MetricFamily::new(
                 Gauge,
                 "kafka_server_sharesessioncache_sharesessionscount",
@@ -247,8 +257,8 @@ impl Broker {
             .collect();
         let mut acknowledged = MetricFamily::new(
             Counter,
-            "kafka_server_sharegroupmetrics_recordacknowledgements_total",
-            "Records by the type with which members acknowledged them outside of transactions.",
+            "ackord_share_acknowledgements_total",
+            "Records of a share partition by the type with which members acknowledged them outside of transactions.",
         );
         let mut archived = MetricFamily::new(
             Counter,
@@ -353,6 +363,6 @@ fn number(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn saturated(count: u64) -> i64 {
+pub(super) fn saturated(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -22,6 +22,7 @@ mod journal;
 mod producer_ids;
 mod recovery;
 mod routing;
+mod share_counters;
 mod share_sessions;
 mod storage;
 #[cfg(test)]
@@ -59,6 +60,7 @@ use gather::{AppendFailed, Gather, Missing};
 use journal::{Gate, Gated, Journal};
 use producer_ids::ProducerIdBlock;
 use recovery::Recovery;
+use share_counters::ShareCounters;
 use share_sessions::ShareSessions;
 use timing::TimerKey;
 use waits::WaitTable;
@@ -140,6 +142,7 @@ pub struct Broker {
     /// Logs whose contents are unknown after a failed append, until they are read back.
     frozen: BTreeSet<LogId>,
     counters: Counters,
+    share_counters: ShareCounters,
     /// Acknowledgements by TxnOffsetCommit that were refused.
     ack_refusals: AckRefusals,
 }
@@ -188,6 +191,7 @@ impl Broker {
             settings: BTreeMap::new(),
             frozen: BTreeSet::new(),
             counters: Counters::default(),
+            share_counters: ShareCounters::default(),
             ack_refusals: AckRefusals::default(),
         };
         broker.begin_recovery();

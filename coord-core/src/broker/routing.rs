@@ -41,9 +41,16 @@ impl Broker {
                         sgc.handle_envelope(now, envelope, out);
                     });
                 }
-                _ => self.with_sgc(partition, gate, |sgc, now, out| {
-                    sgc.handle_envelope(now, envelope, out);
-                }),
+                _ => {
+                    if let Body::WriteShareGroupState(request) = &envelope.body {
+                        let topics = request.topics.iter();
+                        let written = topics.map(|topic| topic.partitions.len()).sum();
+                        self.share_counters.state_written(written);
+                    }
+                    self.with_sgc(partition, gate, |sgc, now, out| {
+                        sgc.handle_envelope(now, envelope, out);
+                    });
+                }
             },
             Role::Tc(partition) => self.with_tc(partition, gate, |tc, ctx, out| {
                 tc.handle_envelope(ctx.now, envelope, out);

@@ -379,6 +379,8 @@ impl Broker {
         for (log, answer) in &wait.answers {
             let bytes = answer.chunks.iter().map(Bytes::len).sum();
             self.counters.fetched(log.topic, bytes);
+            let failed = answer.code != ErrorCode::NONE;
+            self.share_counters.fetched(log.topic, failed);
         }
         let partition = |(id, answer): (LogId, PartitionAnswer)| {
             let (acknowledge_error_code, acknowledge_error_message) =

@@ -51,6 +51,7 @@ impl Broker {
     fn remove_group(&mut self, group: &Str, gate: &mut Option<OpId>) {
         self.with_group(group, None, |group, _, _, _| group.delete());
         self.groups.remove(group);
+        self.share_counters.forget_group(group);
         for leader in self.leaders.values_mut() {
             leader.forget_figures(group);
         }

@@ -11,6 +11,7 @@ use ackord_proto::str::Str;
 
 use super::super::Broker;
 use super::super::gather::{Gather, Missing};
+use super::super::share_counters::acknowledged;
 use super::super::share_sessions::FINAL_EPOCH;
 use super::share_common::{
     PartitionAcks, acks_of, by_topic, check_types, group_and_member, of_each_partition,
@@ -130,10 +131,15 @@ impl Broker {
             };
             return self.leader_reply(ticket, reply, None);
         }
-        let mut available = false;
+        let (mut available, mut met) = (false, None);
         self.with_leader(acks.id, group, None, |leader, ctx, out| {
+            let before = leader.share_partition(group).map(acknowledged);
             available = leader.acknowledge(ctx, ticket, group, member, &acks.ranges, out);
+            met = before.zip(leader.share_partition(group).map(acknowledged));
         });
+        if let Some((before, after)) = met {
+            self.share_counters.acknowledged(before, after);
+        }
         if ackord_machine::planted!("row-20-riding-acks-wake-nobody") {
             let meta = self.connections.request(ticket.slot);
             available &= meta.is_some_and(|meta| meta.api == ApiKey::ShareAcknowledge);
@@ -158,6 +164,10 @@ impl Broker {
             && !ackord_machine::planted!("row-74-close-keeps-records")
         {
             self.release_session(&session);
+        }
+        for (id, code, _) in &gather.results {
+            let failed = *code != ErrorCode::NONE;
+            self.share_counters.acknowledgement(id.topic, failed);
         }
         let lock_ms = self.share_settings(&gather.group).record_lock_ms;
         let results = gather

@@ -115,7 +115,7 @@ fn connect(conn: ConnId, mut stream: TcpStream, events: &Sender<Happened>) -> Re
     stream.set_nodelay(true)?;
     let host = stream.peer_addr()?.ip().to_string();
     let _ = events.send((
-        Input::Opened { conn, host },
+        Input::opened(conn, host),
         Some(Outgoing { chunks, credits }),
     ));
     spawn(move || {

@@ -7,6 +7,8 @@ use core::fmt;
 use ackord_machine::{Completion, StorageOp};
 use bytes::Bytes;
 
+use crate::authorizer::Principal;
+
 /// Names one connection; chosen by the embedder, never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u64);
@@ -42,6 +44,8 @@ pub enum Input {
         conn: ConnId,
         /// Address of the peer without its port.
         host: String,
+        /// Who speaks; [`Input::opened`] says nobody in particular.
+        principal: Principal,
     },
     /// Bytes of [`Effect::Send`] left for the peer: write credit.
     Sent {
@@ -52,6 +56,18 @@ pub enum Input {
     },
     /// A deadline may have passed. Harmless where none has.
     Timeout,
+}
+
+impl Input {
+    /// A connection of `User:ANONYMOUS`.
+    pub fn opened(conn: ConnId, host: impl Into<String>) -> Self {
+        let (host, principal) = (host.into(), Principal::default());
+        Input::Opened {
+            conn,
+            host,
+            principal,
+        }
+    }
 }
 
 /// What an operator can ask of a broker.

@@ -154,7 +154,7 @@
 //! let mut embedder = Embedder { broker, now, replies: VecDeque::new() };
 //! // Recovery: the broker asks what the store has, which is nothing.
 //! embedder.input(Input::Timeout);
-//! embedder.input(Input::Opened { conn: ConnId(1), host: "127.0.0.1".into() });
+//! embedder.input(Input::opened(ConnId(1), "127.0.0.1"));
 //!
 //! // Two topics; a share group that reads from the start; a worker joins it; an order arrives.
 //! let created = ask!(embedder, CreateTopics v 7, topics(["orders", "shipments"]));
@@ -238,6 +238,7 @@
 //!
 //! | module | what is there |
 //! |---|---|
+//! | [`authorizer`] | ACLs and what they allow; what each request needs is in `broker/access` |
 //! | [`contract`] | [`Input`], [`Effect`], and what they carry |
 //! | [`broker`] | the composition: connections, one journal, timers, recovery; `broker/api` has one file for each API |
 //! | [`txn`] | the transaction coordinator: producer ids and epochs, states, markers, timeouts |
@@ -264,6 +265,7 @@ extern crate std;
 
 pub mod adapter;
 mod assignment_interval;
+pub mod authorizer;
 pub mod broker;
 pub mod consumer_group;
 pub mod contract;
@@ -277,6 +279,7 @@ pub mod outbox;
 pub mod share;
 pub mod txn;
 
+pub use authorizer::Principal;
 pub use broker::{AckRefusal, Broker};
 pub use contract::{AdminCommand, CloseReason, ConnId, Effect, Event, Input};
 pub use metadata::BrokerConfig;

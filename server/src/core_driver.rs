@@ -179,7 +179,7 @@ impl<C: Core + Send + 'static> CoreDriver<C> {
                     link.close();
                 }
                 self.router.opened(conn, link);
-                self.input(now, Input::Opened { conn, host });
+                self.input(now, Input::opened(conn, host));
             }
         }
     }

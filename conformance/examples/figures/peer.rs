@@ -165,7 +165,7 @@ impl Peer for Cores {
         self.answers.push(VecDeque::new());
         let conn = ConnId(u64::try_from(place)?);
         let host = "127.0.0.1".to_string();
-        self.handle(Input::Opened { conn, host })?;
+        self.handle(Input::opened(conn, host))?;
         self.run()?;
         Ok(place)
     }

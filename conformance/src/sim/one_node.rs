@@ -206,7 +206,7 @@ impl Cluster for OneNode {
         }
         self.conns.insert(conn, Conn::default());
         let host = "127.0.0.1".to_string();
-        self.input(now, Input::Opened { conn, host });
+        self.input(now, Input::opened(conn, host));
     }
 
     fn frame(&mut self, now: Now, conn: ConnId, bytes: Bytes) {

@@ -9,6 +9,7 @@ use ackord_proto::api::ApiKey;
 use ackord_proto::str::Str;
 use bytes::Bytes;
 
+use crate::authorizer::{Actor, Principal};
 use crate::contract::{CloseReason, ConnId, Effect};
 
 /// The request that a slot answers.
@@ -46,6 +47,7 @@ enum SlotState {
 #[derive(Debug)]
 struct Connection {
     host: String,
+    principal: Principal,
     slots: VecDeque<Slot>,
     reading: bool,
     closing: bool,
@@ -82,13 +84,14 @@ impl Connections {
     pub(crate) fn open(
         &mut self,
         conn: ConnId,
-        host: String,
+        (host, principal): (String, Principal),
         limits: &Limits,
         effects: &mut VecDeque<Effect>,
     ) {
         let crowded = self.open.len() >= limits.connections;
         let connection = Connection {
             host,
+            principal,
             slots: VecDeque::new(),
             reading: false,
             closing: crowded,
@@ -130,6 +133,15 @@ impl Connections {
         self.open
             .get(&conn)
             .map_or("", |connection| &connection.host)
+    }
+
+    /// Who speaks on the connection of a request.
+    pub(crate) fn actor(&self, slot: u64) -> Option<Actor<'_>> {
+        let connection = self.open.get(&self.requests.get(&slot)?.conn)?;
+        Some(Actor {
+            principal: connection.principal.as_str(),
+            host: &connection.host,
+        })
     }
 
     pub(crate) fn all(&self) -> Vec<ConnId> {

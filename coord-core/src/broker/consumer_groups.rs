@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use super::Broker;
 use super::gather::Gather;
 use super::journal::later;
+use crate::authorizer::{Actor, Operation, ResourceType, StandardAuthorizer};
 use crate::consumer_group::{
     Assignor, ClassicReply, Client, ClusterView, ConsumerGroupConfig, GroupCoordinator,
     GroupCoordinatorConfig, GroupCtx,
@@ -29,6 +30,24 @@ const PROTOCOL_MAY_BE_NULL: i16 = 7;
 struct Surroundings<'a> {
     metadata: &'a Metadata,
     config: &'a BrokerConfig,
+    /// Who asks, where not everybody may see every topic.
+    viewer: Option<Viewer<'a>>,
+}
+
+/// Who asks a coordinator something, and who decides what they may see.
+#[derive(Clone, Copy, Debug)]
+struct Viewer<'a> {
+    authorizer: &'a StandardAuthorizer,
+    actor: Actor<'a>,
+}
+
+impl Surroundings<'_> {
+    fn is_seen(&self, topic: &str) -> bool {
+        let topic = (ResourceType::Topic, topic);
+        self.viewer.is_none_or(|Viewer { authorizer, actor }| {
+            authorizer.allows(self.metadata.acls(), actor, Operation::Describe, topic)
+        })
+    }
 }
 
 impl ClusterView for Surroundings<'_> {
@@ -50,8 +69,8 @@ impl ClusterView for Surroundings<'_> {
     }
 
     fn topic_names(&self) -> Vec<Str> {
-        let topics = self.metadata.topics();
-        topics.map(|topic| topic.name.clone()).collect()
+        let names = self.metadata.topics().map(|topic| &topic.name);
+        names.filter(|name| self.is_seen(name)).cloned().collect()
     }
 
     fn version(&self) -> u64 {
@@ -144,11 +163,28 @@ impl Broker {
         partition: i32,
         run: impl FnOnce(&mut GroupCoordinator, &mut GroupCtx<'_>, &mut Outbox<ClassicReply>) -> T,
     ) -> Option<T> {
+        self.with_gc_for(None, partition, run)
+    }
+
+    /// [`Broker::with_gc`] for a request: patterns of topics match what who sent it may see, as in
+    /// Kafka.
+    pub(super) fn with_gc_for<T>(
+        &mut self,
+        slot: Option<u64>,
+        partition: i32,
+        run: impl FnOnce(&mut GroupCoordinator, &mut GroupCtx<'_>, &mut Outbox<ClassicReply>) -> T,
+    ) -> Option<T> {
         let gc = self.gcs.get_mut(&partition)?;
         let mut out = Outbox::new();
         let cluster = Surroundings {
             metadata: &self.metadata,
             config: &self.config,
+            viewer: slot.and_then(|slot| {
+                Some(Viewer {
+                    authorizer: self.authorizer.as_ref()?,
+                    actor: self.connections.actor(slot)?,
+                })
+            }),
         };
         let mut ctx = GroupCtx {
             now: self.now,

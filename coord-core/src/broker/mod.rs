@@ -4,6 +4,7 @@
 //! until none is left, it puts all appends of the step together, and it queues what the embedder has
 //! to do. [`Broker::poll_effect`] only pops.
 
+mod access;
 mod ack_refusals;
 mod api;
 mod connections;
@@ -43,6 +44,7 @@ use ackord_proto::api::{Response, encode_response_frame};
 use ackord_proto::str::Str;
 use bytes::Bytes;
 
+use crate::authorizer::StandardAuthorizer;
 use crate::consumer_group::GroupCoordinator;
 use crate::contract::{AdminCommand, CloseReason, ConnId, Effect, Event, Input};
 use crate::group::ShareGroup;
@@ -89,6 +91,8 @@ enum Phase {
 #[derive(Debug)]
 pub struct Broker {
     config: BrokerConfig,
+    /// Who may do what; `None`: everybody everything.
+    authorizer: Option<StandardAuthorizer>,
     limits: Limits,
     chance: Entropy,
     now: Now,
@@ -153,6 +157,8 @@ impl Broker {
     pub fn new(config: BrokerConfig, limits: Limits, seed: [u8; 32], now: Now) -> Self {
         let chance = Entropy::from_seed(seed);
         let mut broker = Broker {
+            // What is wrong with it was said when the configuration was read.
+            authorizer: config.authorizer().unwrap_or(Some(StandardAuthorizer::default())),
             config,
             limits,
             chance: chance.fork("broker"),
@@ -212,9 +218,14 @@ impl Broker {
             Input::Closed { conn } => self.connection_closed(conn),
             Input::Completed(completion) => self.completed(completion),
             Input::Frame { conn, bytes } => self.frame(conn, bytes),
-            Input::Opened { conn, host } => {
+            Input::Opened {
+                conn,
+                host,
+                principal,
+            } => {
+                let peer = (host, principal);
                 self.connections
-                    .open(conn, host, &self.limits, &mut self.effects);
+                    .open(conn, peer, &self.limits, &mut self.effects);
                 self.read_more(conn);
             }
             Input::Sent { conn, bytes } => {
@@ -352,7 +363,10 @@ impl Broker {
             return;
         };
         let mut chunks = None;
-        if let Some(response) = response {
+        if let Some(mut response) = response {
+            if self.authorizer.is_some() {
+                self.hide(slot, &mut response);
+            }
             match encode_response_frame(meta.correlation_id, meta.api, meta.version, &response) {
                 Ok(encoded) => chunks = Some(encoded),
                 Err(error) => {

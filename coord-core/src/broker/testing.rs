@@ -1,7 +1,6 @@
 //! A broker on a store in memory, for tests that speak to it in typed messages.
 
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -130,10 +129,7 @@ impl TestBroker {
         self.run();
         assert!(self.broker.is_serving(), "not serving: {:?}", self.events);
         self.conn = ConnId(self.conn.0 + 1);
-        self.handle(Input::Opened {
-            conn: self.conn,
-            host: "client.test".to_string(),
-        });
+        self.handle(Input::opened(self.conn, "client.test"));
     }
 
     /// Gives the broker an input and does what it asks for.

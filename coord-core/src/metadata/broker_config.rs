@@ -8,6 +8,10 @@ use alloc::vec::Vec;
 use super::config_def::{self, BROKER_CONFIGS};
 use super::config_kind;
 use super::settings::GroupBounds;
+use crate::authorizer::StandardAuthorizer;
+
+/// The only authorizer that there is here.
+const STANDARD_AUTHORIZER: &str = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";
 
 /// Broker configuration by Kafka's names, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +58,29 @@ impl BrokerConfig {
         }
         config.check_advertised()?;
         config.check_group_defaults()?;
+        config.authorizer()?;
         Ok(config)
+    }
+
+    /// What `authorizer.class.name`, `super.users` and `allow.everyone.if.no.acl.found` ask for;
+    /// `None`: everybody may do everything.
+    ///
+    /// # Errors
+    /// A sentence about an authorizer that does not exist here, or a super user that is no principal.
+    pub fn authorizer(&self) -> Result<Option<StandardAuthorizer>, String> {
+        let open = self.boolean("allow.everyone.if.no.acl.found");
+        match self.text("authorizer.class.name") {
+            "" => Ok(None),
+            STANDARD_AUTHORIZER => {
+                let standard = StandardAuthorizer::new(self.text("super.users"), open);
+                let why = |why| format!("Invalid value for configuration super.users: {why}");
+                standard.map(Some).map_err(why)
+            }
+            other => Err(format!(
+                "Invalid value {other} for configuration authorizer.class.name: \
+                 only {STANDARD_AUTHORIZER} is there"
+            )),
+        }
     }
 
     /// What holds where a group asks for nothing lies within the bounds of what it may ask for, and
@@ -244,6 +270,21 @@ mod tests {
             "{error}"
         );
         assert!(BrokerConfig::from_pairs([("advertised.listeners", "nowhere")]).is_err());
+    }
+
+    #[test]
+    fn the_standard_authorizer_is_the_only_one() {
+        let name = "authorizer.class.name";
+        assert_eq!(BrokerConfig::default().authorizer(), Ok(None));
+        let standard = [(name, STANDARD_AUTHORIZER), ("super.users", "User:admin")];
+        let config = BrokerConfig::from_pairs(standard).unwrap();
+        let expected = StandardAuthorizer::new("User:admin", false).unwrap();
+        assert_eq!(config.authorizer(), Ok(Some(expected)));
+        let other = BrokerConfig::from_pairs([(name, "kafka.security.authorizer.AclAuthorizer")]);
+        assert!(other.unwrap_err().contains(STANDARD_AUTHORIZER));
+        let nobody = [(name, STANDARD_AUTHORIZER), ("super.users", "admin")];
+        let refused = BrokerConfig::from_pairs(nobody).unwrap_err();
+        assert!(refused.contains("super.users"), "{refused}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::records::{
     TopicValue, record, type_of,
 };
 use super::{INTERNAL_TOPICS, SHARE_STATE_TOPIC, resource};
+use crate::authorizer::Acls;
 use crate::group::{TopicInfo, Topics};
 use crate::outbox::StateRecord;
 use crate::txn::Participants;
@@ -75,7 +76,7 @@ impl From<DecodeError> for CorruptMetadata {
     }
 }
 
-/// Topics by name and id, configurations of topics and groups, reserved producer ids.
+/// Topics by name and id, configurations of topics and groups, reserved producer ids, ACLs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata {
     cluster_id: Str,
@@ -83,11 +84,17 @@ pub struct Metadata {
     names: BTreeMap<Uuid, Str>,
     configs: BTreeMap<(i8, Str), BTreeMap<Str, Str>>,
     next_producer_id: i64,
+    acls: Acls,
     version: u64,
     partitions: usize,
 }
 
 impl Metadata {
+    /// Who may do what.
+    pub fn acls(&self) -> &Acls {
+        &self.acls
+    }
+
     /// The id of the cluster; empty before its first record.
     pub fn cluster_id(&self) -> &Str {
         &self.cluster_id
@@ -228,6 +235,8 @@ impl Metadata {
                     self.next_producer_id = self.next_producer_id.max(reserved);
                 }
             }
+            // Nothing that groups follow.
+            Some(4) => return super::acls::apply(&mut self.acls, record),
             _ => return Err(CorruptMetadata::UnknownRecord),
         }
         self.version += 1;
@@ -300,7 +309,13 @@ impl Metadata {
             Metadata::name_cluster(&self.cluster_id),
             Metadata::reserve_producer_ids(self.next_producer_id),
         ];
-        head.into_iter().chain(topics).chain(configs).collect()
+        let acls = self.acls.iter();
+        let acls = acls.map(|(acl, id)| Metadata::create_acl(id, acl));
+        head.into_iter()
+            .chain(topics)
+            .chain(configs)
+            .chain(acls)
+            .collect()
     }
 }
 
@@ -354,6 +369,19 @@ impl Participants for ClusterParticipants<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::authorizer::{Acl, Operation, PatternType, Permission, ResourceType};
+
+    fn an_acl(principal: &str) -> Acl {
+        Acl {
+            resource_type: ResourceType::Topic,
+            pattern_type: PatternType::Prefixed,
+            resource_name: Str::from("ord"),
+            principal: Str::from(principal),
+            host: Str::from("*"),
+            operation: Operation::Read,
+            permission: Permission::Deny,
+        }
+    }
 
     fn filled() -> Metadata {
         let mut metadata = Metadata::default();
@@ -376,6 +404,9 @@ mod tests {
             ),
             Metadata::reserve_producer_ids(1000),
             Metadata::delete_topic(&copies),
+            Metadata::create_acl(Uuid([5; 16]), &an_acl("User:alice")),
+            Metadata::create_acl(Uuid([6; 16]), &an_acl("User:bob")),
+            Metadata::remove_acl(Uuid([6; 16])),
         ] {
             metadata.apply(&record).unwrap();
         }
@@ -391,6 +422,13 @@ mod tests {
         }
         copy.version = metadata.version;
         assert_eq!(copy, metadata);
+    }
+
+    #[test]
+    fn acls_come_and_go_by_their_ids() {
+        let acls = filled();
+        let acls: Vec<_> = acls.acls().iter().collect();
+        assert_eq!(acls, [(&an_acl("User:alice"), Uuid([5; 16]))]);
     }
 
     #[test]

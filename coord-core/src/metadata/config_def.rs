@@ -66,6 +66,12 @@ pub(super) const TIMESTAMP_TYPES: &[&str] = &["CreateTime", "LogAppendTime"];
 /// a single node.
 pub const BROKER_CONFIGS: &[ConfigDef] = &[
     def("advertised.listeners", "", ConfigKind::Text),
+    def(
+        "allow.everyone.if.no.acl.found",
+        "false",
+        ConfigKind::Boolean,
+    ),
+    def("authorizer.class.name", "", ConfigKind::Text),
     def("auto.create.topics.enable", "true", ConfigKind::Boolean),
     def("broker.id", "1", ConfigKind::Int(0, INT)),
     def(
@@ -560,6 +566,7 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "104857600",
         ConfigKind::Int(1, INT),
     ),
+    def("super.users", "", ConfigKind::Text),
     def(
         "transaction.max.timeout.ms",
         "900000",

@@ -1,5 +1,6 @@
-//! Topics, configurations and producer ids: what a cluster knows of itself.
+//! Topics, configurations, producer ids and ACLs: what a cluster knows of itself.
 
+mod acls;
 mod broker_config;
 mod cluster;
 pub mod config_def;

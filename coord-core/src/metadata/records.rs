@@ -1,4 +1,4 @@
-//! Records of the cluster's own log: topics, configurations, producer ids.
+//! Records of the cluster's own log: topics, configurations, producer ids, ACLs.
 
 use ackord_proto::Wire;
 use ackord_proto::coordinator_records::{RecordKey, RecordValue, encode_key, encode_value};
@@ -77,10 +77,34 @@ pub(super) struct ProducerIdsValue {
     pub(super) unknown_tags: UnknownTags,
 }
 
+/// An ACL, by its id.
+#[derive(Clone, Debug, PartialEq, Eq, Wire)]
+#[wire(data, versions = 0..=0)]
+pub(super) struct AclKey {
+    pub(super) id: Uuid,
+}
+
+/// The fields of Kafka's AccessControlEntryRecord; no value stands for its
+/// RemoveAccessControlEntryRecord.
+#[derive(Clone, Debug, PartialEq, Eq, Wire)]
+#[wire(data, versions = 0..=0, flexible = 0)]
+pub(super) struct AccessControlEntryValue {
+    pub(super) id: Uuid,
+    pub(super) resource_type: i8,
+    pub(super) resource_name: Str,
+    pub(super) pattern_type: i8,
+    pub(super) principal: Str,
+    pub(super) host: Str,
+    pub(super) operation: i8,
+    pub(super) permission_type: i8,
+    pub(super) unknown_tags: UnknownTags,
+}
+
 record!(ClusterKey = 0, ClusterValue);
 record!(TopicKey = 1, TopicValue);
 record!(ConfigKey = 2, ConfigValue);
 record!(ProducerIdsKey = 3, ProducerIdsValue);
+record!(AclKey = 4, AccessControlEntryValue);
 
 /// Names have been checked before, so encoding cannot fail.
 pub(super) fn record<K: RecordKey, V: RecordValue>(key: &K, value: Option<&V>) -> StateRecord {

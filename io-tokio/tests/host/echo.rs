@@ -147,7 +147,7 @@ impl Core for Echo {
                 }
             },
             Input::Frame { conn, bytes } => self.frame(now, conn, bytes),
-            Input::Opened { conn, host } => {
+            Input::Opened { conn, host, .. } => {
                 assert_eq!(host, "127.0.0.1");
                 self.unsent.insert(conn, 0);
                 self.seen.open.fetch_add(1, Ordering::SeqCst);

@@ -172,7 +172,13 @@ impl Broker {
         transaction: &AddPartitionsToTxnTransaction,
     ) -> bool {
         let verdict = |topic: &str, index| {
-            let checked = self.check_partition(topic, index, transaction.verify_only);
+            // Brokers have shown that they are brokers.
+            let allowed = match self.version(ticket.slot) {
+                4.. => Ok(()),
+                _ => self.check_topic(ticket.slot, topic),
+            };
+            let checked = allowed
+                .and_then(|()| self.check_partition(topic, index, transaction.verify_only));
             checked.err().unwrap_or(ErrorCode::OPERATION_NOT_ATTEMPTED)
         };
         let verdicts = of_each(&transaction.topics, verdict);

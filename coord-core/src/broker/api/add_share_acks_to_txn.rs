@@ -79,14 +79,18 @@ impl Broker {
             };
             return self.respond(slot, response, None);
         }
-        let exists = |topic: &str, index| self.metadata.log(topic, index).is_some();
-        let all_exist = topics
+        let check = |topic: &str, index| {
+            self.check_topic(slot, topic)?;
+            let log = self.metadata.log(topic, index);
+            log.ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
+        };
+        let all_pass = topics
             .iter()
-            .all(|(name, indexes)| indexes.iter().all(|index| exists(name, *index)));
-        if !all_exist {
-            let response = respond(&topics, |name, index| match exists(name, index) {
-                true => ErrorCode::OPERATION_NOT_ATTEMPTED,
-                false => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+            .all(|(name, indexes)| indexes.iter().all(|index| check(name, *index).is_ok()));
+        if !all_pass {
+            let response = respond(&topics, |name, index| match check(name, index) {
+                Ok(_) => ErrorCode::OPERATION_NOT_ATTEMPTED,
+                Err(code) => code,
             });
             return self.respond(slot, response, None);
         }

@@ -25,7 +25,7 @@ const FEATURES: [(&str, i16, i16, i16); 4] = [
 ];
 
 /// The APIs that have a handler, by key: these are announced, all others are refused.
-const SERVED: [ApiKey; 52] = [
+pub(in crate::broker) const SERVED: [ApiKey; 55] = [
     ApiKey::Produce,
     ApiKey::Fetch,
     ApiKey::ListOffsets,
@@ -49,6 +49,9 @@ const SERVED: [ApiKey; 52] = [
     ApiKey::EndTxn,
     ApiKey::WriteTxnMarkers,
     ApiKey::TxnOffsetCommit,
+    ApiKey::DescribeAcls,
+    ApiKey::CreateAcls,
+    ApiKey::DeleteAcls,
     ApiKey::DescribeConfigs,
     ApiKey::DeleteGroups,
     ApiKey::CreatePartitions,

@@ -22,7 +22,8 @@ impl Broker {
         let mut gate = None;
         let mut groups = Vec::new();
         for id in &once(request.group_ids) {
-            let mut described = match self.existing_coordinator(id) {
+            let allowed = self.check_group(slot, id);
+            let mut described = match allowed.and_then(|()| self.existing_coordinator(id)) {
                 Ok(partition) => {
                     let own = partition.and_then(|partition| self.gc_gate(partition));
                     gate = later(gate, own);

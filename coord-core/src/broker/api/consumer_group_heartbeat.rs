@@ -28,7 +28,7 @@ impl Broker {
             Err(code) => return self.respond(slot, refused(code, None), None),
         };
         let (version, client) = (self.version(slot), self.client_of(slot));
-        let answered = self.with_gc(partition, |gc, ctx, out| {
+        let answered = self.with_gc_for(Some(slot), partition, |gc, ctx, out| {
             gc.consumer_heartbeat(ctx, version, &request, &client, out)
         });
         let response =

@@ -12,6 +12,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::super::Broker;
+use super::super::access::told;
 use super::topic_creation::Refusal;
 use crate::metadata::Topic;
 
@@ -34,7 +35,7 @@ impl Broker {
                     "Duplicate topic name.".to_string(),
                 ))
             } else {
-                self.grown(asked)
+                self.grown(slot, asked)
             };
             let mut result = CreatePartitionsTopicResult {
                 name: asked.name.clone(),
@@ -58,7 +59,8 @@ impl Broker {
     }
 
     /// The topic, where it may grow as asked.
-    fn grown(&self, asked: &CreatePartitionsTopic) -> Result<Topic, Refusal> {
+    fn grown(&self, slot: u64, asked: &CreatePartitionsTopic) -> Result<Topic, Refusal> {
+        self.check_topic(slot, &asked.name).map_err(told)?;
         let topic = self.metadata.topic(&asked.name).ok_or_else(|| {
             let why = "This server does not host this topic-partition.".to_string();
             (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why)

@@ -42,7 +42,7 @@ impl Broker {
                     ErrorCode::INVALID_REQUEST,
                     "Duplicate topic name.".to_string(),
                 )),
-                None => self.new_topic(topic),
+                None => self.new_topic(slot, topic),
             };
             topics.push(match checked {
                 Ok(new) => self.create(&topic.name, &new, request.validate_only),
@@ -90,7 +90,9 @@ impl Broker {
         }
     }
 
-    fn new_topic(&self, topic: &CreatableTopic) -> Result<NewTopic, Refusal> {
+    fn new_topic(&self, slot: u64, topic: &CreatableTopic) -> Result<NewTopic, Refusal> {
+        let allowed = self.check_topic_or_cluster(slot, &topic.name);
+        allowed.map_err(|code| (code, "Authorization failed.".to_string()))?;
         self.check_new_topic(&topic.name)?;
         let mut configs = Vec::with_capacity(topic.configs.len());
         for config in &topic.configs {

@@ -10,6 +10,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 
 use super::super::Broker;
+use super::super::access::told;
 use super::super::journal::later;
 use super::topic_creation::Refusal;
 use crate::group::partition_for_id;
@@ -27,7 +28,9 @@ impl Broker {
                 group_id,
                 ..Default::default()
             };
-            if let Err((code, why)) = self.delete_group(&result.group_id, &mut gate) {
+            let allowed = self.check_group(slot, &result.group_id).map_err(told);
+            let deleted = allowed.and_then(|()| self.delete_group(&result.group_id, &mut gate));
+            if let Err((code, why)) = deleted {
                 result.error_code = code;
                 result.error_message = Some(Str::from(why));
             }

@@ -34,7 +34,7 @@ impl Broker {
                     low_watermark: -1,
                     ..Default::default()
                 };
-                match self.new_start(&asked.name, data) {
+                match self.new_start(slot, &asked.name, data) {
                     Ok((_, start, before)) if before <= start => result.low_watermark = start,
                     Ok((log, _, before)) => {
                         let part = DeletionPart {
@@ -65,9 +65,11 @@ impl Broker {
     /// The log, where it starts, and where it shall start.
     fn new_start(
         &self,
+        slot: u64,
         topic: &str,
         asked: &DeleteRecordsPartition,
     ) -> Result<(LogId, i64, i64), ErrorCode> {
+        self.check_topic(slot, topic)?;
         let known = self
             .metadata
             .topic(topic)

@@ -11,7 +11,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::super::Broker;
+use super::super::access::told;
 use super::topic_creation::Refusal;
+use crate::authorizer::ResourceType;
 use crate::metadata::Topic;
 
 /// From here on a request can name ids.
@@ -47,7 +49,7 @@ impl Broker {
         let judged: Vec<(DeleteTopicState, Result<Topic, Refusal>)> = targets
             .iter()
             .filter(|target| seen.insert((target.name.clone(), target.topic_id)))
-            .map(|target| (target.clone(), self.deletable(target, &named)))
+            .map(|target| (target.clone(), self.deletable(slot, target, &named)))
             .collect();
         let responses = judged
             .into_iter()
@@ -61,7 +63,7 @@ impl Broker {
                     }
                 }
                 Err((error_code, why)) => DeletableTopicResult {
-                    name: target.name,
+                    name: target.name.or_else(|| self.shown_name(slot, target.topic_id)),
                     topic_id: target.topic_id,
                     error_code,
                     error_message: Some(Str::from(why)),
@@ -76,9 +78,17 @@ impl Broker {
         self.respond(slot, response, self.cluster_gate());
     }
 
+    /// The name of a topic that may be seen and not be deleted.
+    fn shown_name(&self, slot: u64, id: Uuid) -> Option<Str> {
+        let name = &self.metadata.topic_by_id(id)?.name;
+        let refused = self.check_topic_or_cluster(slot, name).is_err();
+        (refused && self.is_shown(slot, ResourceType::Topic, name)).then(|| name.clone())
+    }
+
     /// The topic to delete, or why not.
     fn deletable(
         &self,
+        slot: u64,
         target: &DeleteTopicState,
         named: &BTreeMap<Uuid, usize>,
     ) -> Result<Topic, Refusal> {
@@ -90,16 +100,29 @@ impl Broker {
             (Some(_), id) if !id.is_zero() => {
                 return invalid("You may not specify both topic name and topic id.".to_string());
             }
-            (Some(name), _) => self.metadata.topic(name).ok_or_else(|| {
-                let why = "This server does not host this topic-partition.".to_string();
-                (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why)
-            })?,
-            (None, id) => self.metadata.topic_by_id(id).ok_or_else(|| {
-                (
-                    ErrorCode::UNKNOWN_TOPIC_ID,
-                    "This server does not host this topic ID.".to_string(),
-                )
-            })?,
+            (Some(name), _) => {
+                // What may not be deleted but seen is told apart from what does not exist.
+                let topic = self.metadata.topic(name);
+                let shown = self.is_shown(slot, ResourceType::Topic, name);
+                if topic.is_some() || !shown {
+                    self.check_topic_or_cluster(slot, name).map_err(told)?;
+                }
+                topic.ok_or_else(|| {
+                    let why = "This server does not host this topic-partition.".to_string();
+                    (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why)
+                })?
+            }
+            (None, id) => {
+                let topic = self.metadata.topic_by_id(id).ok_or_else(|| {
+                    (
+                        ErrorCode::UNKNOWN_TOPIC_ID,
+                        "This server does not host this topic ID.".to_string(),
+                    )
+                })?;
+                let allowed = self.check_topic_or_cluster(slot, &topic.name);
+                allowed.map_err(told)?;
+                topic
+            }
         };
         if topic.is_internal() {
             return invalid(format!(

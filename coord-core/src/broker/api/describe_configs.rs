@@ -14,8 +14,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::super::Broker;
+use super::super::access::told;
 use super::once::once_by;
 use super::topic_creation::Refusal;
+use crate::authorizer::{CLUSTER_NAME, ResourceType};
 use crate::metadata::config_def::{BROKER_CONFIGS, ConfigDef, TOPIC_CONFIGS, find};
 use crate::metadata::{
     BrokerConfig, GROUP_CONFIGS, broker_name, check_topic_name, documentation, inherited_name,
@@ -46,7 +48,7 @@ impl Broker {
                 resource_name: asked.resource_name.clone(),
                 ..Default::default()
             };
-            match self.configs_of(asked) {
+            match self.configs_of(slot, asked) {
                 Ok(configs) => result.configs = select(configs, asked, &request),
                 Err((code, why)) => {
                     result.error_code = code;
@@ -62,11 +64,24 @@ impl Broker {
         self.respond(slot, response, self.cluster_gate());
     }
 
+    /// Whether the API of a request may be used on the configuration of a resource; that of brokers
+    /// belongs to the cluster.
+    pub(super) fn check_configs(&self, slot: u64, kind: i8, name: &str) -> Result<(), ErrorCode> {
+        match kind {
+            resource::TOPIC => self.check_topic(slot, name),
+            resource::GROUP => self.check_group(slot, name),
+            _ => self.check_each(slot, ResourceType::Cluster, CLUSTER_NAME),
+        }
+    }
+
     fn configs_of(
         &self,
+        slot: u64,
         asked: &DescribeConfigsResource,
     ) -> Result<Vec<DescribeConfigsResourceResult>, Refusal> {
         let name = &asked.resource_name;
+        self.check_configs(slot, asked.resource_type, name)
+            .map_err(told)?;
         let invalid = |why| Err((ErrorCode::INVALID_REQUEST, why));
         match asked.resource_type {
             resource::TOPIC => {

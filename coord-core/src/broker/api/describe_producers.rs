@@ -8,6 +8,7 @@ use ackord_proto::str::Str;
 use alloc::vec::Vec;
 
 use super::super::Broker;
+use super::super::access::sentence;
 use super::super::journal::later;
 use super::once::{once, once_by};
 use crate::log::ProducerInfo;
@@ -26,7 +27,7 @@ impl Broker {
                 if let Some(log) = self.metadata.log(&topic.name, index) {
                     gate = later(gate, self.journal.newest(log));
                 }
-                partitions.push(self.producers_of(&topic.name, index));
+                partitions.push(self.producers_of(slot, &topic.name, index));
             }
             topics.push(TopicResponse {
                 name: topic.name,
@@ -41,13 +42,16 @@ impl Broker {
         self.respond(slot, response, gate);
     }
 
-    fn producers_of(&self, topic: &str, partition_index: i32) -> PartitionResponse {
+    fn producers_of(&self, slot: u64, topic: &str, partition_index: i32) -> PartitionResponse {
         let refuse = |error_code, why: &str| PartitionResponse {
             partition_index,
             error_code,
             error_message: Some(Str::from(why)),
             ..Default::default()
         };
+        if let Err(code) = self.check_topic(slot, topic) {
+            return refuse(code, sentence(code));
+        }
         let Some(id) = self.metadata.log(topic, partition_index) else {
             let why = "the topic does not exist, or has no such partition";
             return refuse(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why);

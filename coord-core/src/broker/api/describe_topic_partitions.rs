@@ -23,7 +23,7 @@ impl Broker {
         request: DescribeTopicPartitionsRequest,
     ) {
         let response = match cursor_of(&request) {
-            Ok((from_topic, from_partition)) => self.page(&request, &from_topic, from_partition),
+            Ok(from) => self.page(slot, &request, &from),
             Err(error_code) => {
                 let refused = |name: &Str| DescribeTopicPartitionsResponseTopic {
                     error_code,
@@ -46,24 +46,35 @@ impl Broker {
 
     fn page(
         &self,
+        slot: u64,
         request: &DescribeTopicPartitionsRequest,
-        from_topic: &Str,
-        from_partition: i32,
+        (from_topic, from_partition): &(Str, i32),
     ) -> DescribeTopicPartitionsResponse {
-        let names: BTreeSet<&Str> = if request.topics.is_empty() {
-            self.metadata.topics().map(|topic| &topic.name).collect()
-        } else {
-            request.topics.iter().map(|topic| &topic.name).collect()
+        let all = request.topics.is_empty();
+        let names: BTreeSet<&Str> = match all {
+            true => self.metadata.topics().map(|topic| &topic.name).collect(),
+            false => request.topics.iter().map(|topic| &topic.name).collect(),
         };
+        let (names, refused): (BTreeSet<&Str>, Vec<&Str>) =
+            names.range::<Str, _>(from_topic..).fold(
+                Default::default(),
+                |(mut allowed, mut refused), name| {
+                    match self.check_topic(slot, name) {
+                        Ok(()) => drop(allowed.insert(*name)),
+                        Err(_) => refused.push(*name),
+                    }
+                    (allowed, refused)
+                },
+            );
         let mut left = request.response_partition_limit.clamp(1, PAGE);
         let mut response = DescribeTopicPartitionsResponse::default();
-        for name in names.range::<Str, _>(from_topic..) {
+        for name in &names {
             if left == 0 {
                 response.next_cursor = Some(cursor(name, 0));
                 break;
             }
             let from = if *name == from_topic {
-                from_partition
+                *from_partition
             } else {
                 0
             };
@@ -78,6 +89,9 @@ impl Broker {
                 response.next_cursor = Some(cursor(name, end));
                 break;
             }
+        }
+        if !all {
+            response.topics.extend(refused.into_iter().map(forbidden));
         }
         response
     }
@@ -128,6 +142,14 @@ fn cursor(topic: &Str, partition_index: i32) -> Cursor {
     Cursor {
         topic_name: topic.clone(),
         partition_index,
+        ..Default::default()
+    }
+}
+
+fn forbidden(name: &Str) -> DescribeTopicPartitionsResponseTopic {
+    DescribeTopicPartitionsResponseTopic {
+        error_code: ErrorCode::TOPIC_AUTHORIZATION_FAILED,
+        name: Some(name.clone()),
         ..Default::default()
     }
 }

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use super::super::Broker;
 use super::super::journal::later;
 use super::once::once;
+use crate::authorizer::ResourceType;
 use crate::group::partition_for_id;
 use crate::txn::TxnDescription;
 
@@ -24,7 +25,7 @@ impl Broker {
         for id in once(request.transactional_ids) {
             let partition = partition_for_id(&id, self.transaction_partitions());
             gate = later(gate, self.tc_gate(partition));
-            let found = self.known_transaction(&id, partition);
+            let found = self.known_transaction(slot, &id, partition);
             transaction_states.push(match found {
                 Ok(transaction) => described(id, &transaction),
                 Err(error_code) => TransactionState {
@@ -41,7 +42,13 @@ impl Broker {
         self.respond(slot, response, gate);
     }
 
-    fn known_transaction(&self, id: &str, partition: i32) -> Result<TxnDescription<'_>, ErrorCode> {
+    fn known_transaction(
+        &self,
+        slot: u64,
+        id: &str,
+        partition: i32,
+    ) -> Result<TxnDescription<'_>, ErrorCode> {
+        self.check_each(slot, ResourceType::TransactionalId, id)?;
         if id.is_empty() {
             return Err(ErrorCode::INVALID_REQUEST);
         }

@@ -22,6 +22,7 @@ use super::super::fetch_sessions::{FetchContext, Known, Wanted};
 use super::super::journal::{Pending, ReadFor};
 use super::super::timing::TimerKey;
 use super::super::waits::WaitKind;
+use crate::authorizer::{CLUSTER_NAME, ResourceType};
 use crate::log::{Aborted, PartitionLog, ReadResult};
 
 /// A Fetch that waits for data or for the store.
@@ -94,7 +95,7 @@ impl Broker {
             _ => (0, -1),
         };
         let begun = self.fetch_sessions.begin(conn, ids, wanted, &forgotten);
-        let (context, wanted) = match begun {
+        let (context, mut wanted) = match begun {
             Ok(begun) => begun,
             Err(error_code) => {
                 let response = FetchResponse {
@@ -104,6 +105,7 @@ impl Broker {
                 return self.respond(slot, response, None);
             }
         };
+        self.forbid_unreadable(slot, &request, &mut wanted);
         let size = |bytes: i32| usize::try_from(bytes).unwrap_or_default();
         let wait = FetchWait {
             context,
@@ -140,6 +142,24 @@ impl Broker {
                 .map(move |partition| (topic, partition))
         });
         all.map(|(topic, partition)| of(topic, partition)).collect()
+    }
+
+    /// Partitions of topics that may not be read now are answered for. A session keeps them: what is
+    /// allowed can change. Followers have to be brokers.
+    fn forbid_unreadable(&self, slot: u64, request: &FetchRequest, wanted: &mut [Wanted]) {
+        let follows = request.replica_id.max(request.replica_state.replica_id) >= 0;
+        for own in wanted {
+            if matches!(own.log, Err((ErrorCode::UNKNOWN_TOPIC_ID, _))) {
+                continue;
+            }
+            let allowed = match follows {
+                true => self.check_each(slot, ResourceType::Cluster, CLUSTER_NAME),
+                false => self.check_topic(slot, &own.topic),
+            };
+            if allowed.is_err() {
+                own.log = Err((ErrorCode::TOPIC_AUTHORIZATION_FAILED, own.id()));
+            }
+        }
     }
 
     fn fetch_target(

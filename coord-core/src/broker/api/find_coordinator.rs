@@ -9,6 +9,8 @@ use alloc::format;
 use alloc::string::String;
 
 use super::super::Broker;
+use super::super::access::sentence;
+use crate::authorizer::ResourceType;
 
 const GROUP: i8 = 0;
 const TRANSACTION: i8 = 1;
@@ -30,12 +32,12 @@ impl Broker {
         };
         let key_type = request.key_type;
         let response = if version < FIRST_BATCHED {
-            let found = self.coordinator_of(version, key_type, &request.key);
+            let found = self.coordinator_of((slot, version), key_type, &request.key);
             FindCoordinatorResponse {
                 error_code: found.error_code,
                 error_message: match found.error_code {
                     ErrorCode::NONE => Some(Str::from("NONE")),
-                    _ => found.error_message,
+                    code => found.error_message.or_else(|| told(code)),
                 },
                 node_id: found.node_id,
                 host: found.host,
@@ -44,7 +46,7 @@ impl Broker {
             }
         } else {
             let keys = request.coordinator_keys.iter();
-            let coordinators = keys.map(|key| self.coordinator_of(version, key_type, key));
+            let coordinators = keys.map(|key| self.coordinator_of((slot, version), key_type, key));
             FindCoordinatorResponse {
                 coordinators: coordinators.collect(),
                 ..Default::default()
@@ -53,7 +55,27 @@ impl Broker {
         self.respond(slot, response, self.cluster_gate());
     }
 
-    fn coordinator_of(&mut self, version: i16, key_type: i8, key: &Str) -> Coordinator {
+    fn coordinator_of(
+        &mut self,
+        (slot, version): (u64, i16),
+        key_type: i8,
+        key: &Str,
+    ) -> Coordinator {
+        let resource = match key_type {
+            GROUP => Some(ResourceType::Group),
+            TRANSACTION => Some(ResourceType::TransactionalId),
+            _ => None,
+        };
+        let allowed = resource.map_or(Ok(()), |own| self.check_each(slot, own, key));
+        if let Err(error_code) = allowed {
+            return Coordinator {
+                key: key.clone(),
+                node_id: -1,
+                port: -1,
+                error_code,
+                ..Default::default()
+            };
+        }
         match check(version, key_type, key) {
             Ok(()) => {
                 match key_type {
@@ -81,6 +103,14 @@ impl Broker {
             },
         }
     }
+}
+
+/// What an answer about one key says besides its code.
+fn told(code: ErrorCode) -> Option<Str> {
+    Some(match code {
+        ErrorCode::NONE => Str::from("NONE"),
+        code => Str::from(sentence(code)),
+    })
 }
 
 fn check(version: i16, key_type: i8, key: &str) -> Result<(), String> {

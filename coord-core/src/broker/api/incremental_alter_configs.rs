@@ -12,6 +12,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::super::Broker;
+use super::super::access::told;
 use super::topic_creation::Refusal;
 use crate::metadata::config_def::{ConfigDef, TOPIC_CONFIGS, find};
 use crate::metadata::config_kind::ConfigKind;
@@ -46,7 +47,7 @@ impl Broker {
             let changes = if all.iter().filter(same).count() > 1 {
                 Err(invalid("Each resource must appear at most once."))
             } else {
-                self.changes(resource)
+                self.changes(slot, resource)
             };
             let mut response = AlterConfigsResourceResponse {
                 resource_type: resource.resource_type,
@@ -84,9 +85,11 @@ impl Broker {
     }
 
     /// What the request comes down to; all of it or nothing.
-    fn changes(&self, resource: &AlterConfigsResource) -> Result<Vec<Change>, Refusal> {
+    fn changes(&self, slot: u64, resource: &AlterConfigsResource) -> Result<Vec<Change>, Refusal> {
         check_request(resource)?;
         let owner = &resource.resource_name;
+        self.check_configs(slot, resource.resource_type, owner)
+            .map_err(told)?;
         match resource.resource_type {
             resource::TOPIC if owner.is_empty() => {
                 Err(invalid("Default topic resources are not allowed."))

@@ -115,7 +115,8 @@ impl Broker {
         let mut gate = None;
         let mut groups = Vec::new();
         for id in &once(request.groups) {
-            let mut described = match self.existing_coordinator(id) {
+            let allowed = self.check_group(slot, id);
+            let mut described = match allowed.and_then(|()| self.existing_coordinator(id)) {
                 Ok(Some(partition)) => {
                     gate = later(gate, self.gc_gate(partition));
                     let gc = self.gcs.get(&partition);

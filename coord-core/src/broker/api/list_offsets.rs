@@ -85,7 +85,7 @@ impl Broker {
                     Answer::Refused(ErrorCode::INVALID_REQUEST)
                 } else {
                     let committed = request.isolation_level == READ_COMMITTED;
-                    self.offset_of(version, &asked.name, data, committed)
+                    self.offset_of((slot, version), &asked.name, data, committed)
                 };
                 let answer = settle(answer, |search| Search {
                     topic,
@@ -180,11 +180,14 @@ impl Broker {
 
     fn offset_of(
         &self,
-        version: i16,
+        (slot, version): (u64, i16),
         topic: &str,
         asked: &ListOffsetsPartition,
         committed: bool,
     ) -> Answer {
+        if let Err(code) = self.check_topic(slot, topic) {
+            return Answer::Refused(code);
+        }
         if !is_known_time(version, asked.timestamp) {
             return Answer::Refused(ErrorCode::UNSUPPORTED_VERSION);
         }

@@ -58,10 +58,12 @@ impl Broker {
                 let mut seen = BTreeSet::new();
                 let ids = topics.iter().map(|topic| topic.topic_id);
                 ids.filter(|id| !id.is_zero() && seen.insert(*id))
-                    .map(|id| self.topic_by_id_answer(id))
+                    .map(|id| self.topic_by_id_answer(slot, id))
                     .collect()
             }
-            Wanted::These(topics) => self.named_topics(topics, request.allow_auto_topic_creation),
+            Wanted::These(topics) => {
+                self.named_topics(slot, topics, request.allow_auto_topic_creation)
+            }
         };
         let response = self.cluster_answer(version, topics, &request);
         self.respond(slot, response, self.cluster_gate());
@@ -69,6 +71,7 @@ impl Broker {
 
     fn named_topics(
         &mut self,
+        slot: u64,
         topics: &[MetadataRequestTopic],
         create: bool,
     ) -> Vec<MetadataResponseTopic> {
@@ -77,13 +80,19 @@ impl Broker {
         let names = topics.iter().filter_map(|topic| topic.name.as_ref());
         names
             .filter(|name| seen.insert(*name))
-            .map(|name| self.named_topic(name, create))
+            .map(|name| self.named_topic(slot, name, create))
             .collect()
     }
 
-    fn named_topic(&mut self, name: &Str, create: bool) -> MetadataResponseTopic {
+    fn named_topic(&mut self, slot: u64, name: &Str, create: bool) -> MetadataResponseTopic {
+        if let Err(code) = self.check_topic(slot, name) {
+            return refused(name, code, false);
+        }
         let mut code = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
         if self.metadata.topic(name).is_none() {
+            if create && let Err(code) = self.check_creation(slot, name) {
+                return refused(name, code, is_internal(name));
+            }
             if create {
                 code = self
                     .create_automatically(name)
@@ -95,16 +104,19 @@ impl Broker {
         }
         match self.metadata.topic(name) {
             Some(topic) => self.topic_answer(topic),
-            None => MetadataResponseTopic {
-                error_code: code,
-                name: Some(name.clone()),
-                is_internal: is_internal(name),
-                ..Default::default()
-            },
+            None => refused(name, code, is_internal(name)),
         }
     }
 
-    fn topic_by_id_answer(&self, topic_id: Uuid) -> MetadataResponseTopic {
+    fn topic_by_id_answer(&self, slot: u64, topic_id: Uuid) -> MetadataResponseTopic {
+        if let Err(error_code) = self.check_topic_id(slot, topic_id) {
+            return MetadataResponseTopic {
+                error_code,
+                name: None,
+                topic_id,
+                ..Default::default()
+            };
+        }
         match self.metadata.topic_by_id(topic_id) {
             Some(topic) => self.topic_answer(topic),
             None => MetadataResponseTopic {
@@ -182,6 +194,15 @@ fn wanted(version: i16, topics: Option<&[MetadataRequestTopic]>) -> Wanted<'_> {
             Wanted::Malformed(topics)
         }
         Some(topics) => Wanted::These(topics),
+    }
+}
+
+fn refused(name: &Str, error_code: ErrorCode, is_internal: bool) -> MetadataResponseTopic {
+    MetadataResponseTopic {
+        error_code,
+        name: Some(name.clone()),
+        is_internal,
+        ..Default::default()
     }
 }
 

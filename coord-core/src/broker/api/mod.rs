@@ -3,7 +3,8 @@
 pub(super) mod add_offsets_to_txn;
 pub(super) mod add_partitions_to_txn;
 pub(super) mod add_share_acks_to_txn;
-mod api_versions;
+pub(super) mod api_versions;
+mod acls;
 mod consumer_group_describe;
 mod consumer_group_heartbeat;
 mod create_partitions;
@@ -77,6 +78,8 @@ use ackord_proto::messages::{AddShareAcksToTxnResponse, TxnShareAcknowledgeRespo
 use ackord_proto::reader::Reader;
 use bytes::Bytes;
 
+pub(super) use topic_creation::Refusal;
+
 use super::connections::RequestMeta;
 use super::{Broker, Phase};
 use crate::contract::{CloseReason, ConnId};
@@ -144,7 +147,9 @@ impl Broker {
         match Request::decode(api, version, &mut reader) {
             Ok(request) => {
                 self.counters.request(api, version);
-                self.dispatch(slot, request);
+                if self.authorizer.is_none() || self.is_admitted(slot, &request) {
+                    self.dispatch(slot, request);
+                }
             }
             Err(error) => {
                 let what = format!("{} v{version}: {error}", api.name());
@@ -197,6 +202,9 @@ impl Broker {
 
     fn dispatch(&mut self, slot: u64, request: Request) {
         match request {
+            Request::CreateAcls(request) => self.create_acls(slot, request),
+            Request::DeleteAcls(request) => self.delete_acls(slot, request),
+            Request::DescribeAcls(request) => self.describe_acls(slot, request),
             Request::AlterShareGroupOffsets(request) => {
                 self.alter_share_group_offsets(slot, request);
             }

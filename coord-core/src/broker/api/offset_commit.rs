@@ -29,7 +29,7 @@ impl Broker {
         let mut response = OffsetCommitResponse::default();
         for topic in &request.topics {
             let found =
-                self.topic_of_offsets(version >= FIRST_WITH_IDS, &topic.name, topic.topic_id);
+                self.topic_of_offsets(slot, version >= FIRST_WITH_IDS, &topic.name, topic.topic_id);
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for asked in &topic.partitions {
                 let error_code = check_partition(found, asked.partition_index);
@@ -98,20 +98,19 @@ impl Broker {
     /// A topic that a group API names by id, or by name below the version that has ids.
     pub(super) fn topic_of_offsets(
         &self,
+        slot: u64,
         by_id: bool,
         name: &Str,
         id: Uuid,
     ) -> Result<&Topic, ErrorCode> {
-        match by_id {
-            true => self
-                .metadata
-                .topic_by_id(id)
-                .ok_or(ErrorCode::UNKNOWN_TOPIC_ID),
-            false => self
-                .metadata
-                .topic(name)
-                .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
+        if by_id {
+            self.check_topic_id(slot, id)?;
+            let found = self.metadata.topic_by_id(id);
+            return found.ok_or(ErrorCode::UNKNOWN_TOPIC_ID);
         }
+        self.check_topic(slot, name)?;
+        let found = self.metadata.topic(name);
+        found.ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
     }
 }
 

@@ -17,7 +17,7 @@ impl Broker {
         let mut response = OffsetDeleteResponse::default();
         let mut wanted: Vec<(Str, i32)> = Vec::new();
         for topic in &request.topics {
-            let found = self.topic_of_offsets(false, &topic.name, Uuid::ZERO);
+            let found = self.topic_of_offsets(slot, false, &topic.name, Uuid::ZERO);
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for asked in &topic.partitions {
                 let error_code = check_partition(found, asked.partition_index);

@@ -37,7 +37,7 @@ impl Broker {
         let mut gate = None;
         let answers = groups.into_iter();
         let answers: Vec<OffsetFetchResponseGroup> = answers
-            .map(|group| self.fetch_group(version, group, require_stable, &mut gate))
+            .map(|group| self.fetch_group((slot, version), group, require_stable, &mut gate))
             .collect();
         let response = match version {
             FIRST_BATCHED.. => OffsetFetchResponse {
@@ -51,7 +51,7 @@ impl Broker {
 
     fn fetch_group(
         &self,
-        version: i16,
+        (slot, version): (u64, i16),
         group: OffsetFetchRequestGroup,
         require_stable: bool,
         gate: &mut Option<OpId>,
@@ -60,6 +60,15 @@ impl Broker {
             group_id: group.group_id,
             ..Default::default()
         };
+        if let Err(code) = self.check_group(slot, &response.group_id) {
+            response.error_code = code;
+            if version < FIRST_WITH_TOP_LEVEL {
+                let topics = group.topics.unwrap_or_default();
+                let refused = topics.iter().map(|topic| refused(topic, code));
+                response.topics = refused.collect();
+            }
+            return response;
+        }
         let partition = match self.existing_coordinator(&response.group_id) {
             Ok(partition) => partition,
             Err(code) => {
@@ -91,7 +100,7 @@ impl Broker {
             None => self.all_offsets(by_id, fetch(OffsetSelection::All)),
             Some(topics) => topics
                 .into_iter()
-                .map(|topic| self.topic_offsets(by_id, topic, fetch))
+                .map(|topic| self.topic_offsets((slot, by_id), topic, fetch))
                 .collect(),
         };
         response
@@ -113,10 +122,17 @@ impl Broker {
 
     fn topic_offsets(
         &self,
-        by_id: bool,
+        (slot, by_id): (u64, bool),
         topic: OffsetFetchRequestTopics,
         fetch: impl Fn(OffsetSelection) -> Vec<TopicOffsets>,
     ) -> OffsetFetchResponseTopics {
+        let checked = match by_id {
+            true => self.check_topic_id(slot, topic.topic_id),
+            false => self.check_topic(slot, &topic.name),
+        };
+        if let Err(code) = checked {
+            return refused(&topic, code);
+        }
         let name = match by_id {
             false => topic.name.clone(),
             true => match self.metadata.topic_by_id(topic.topic_id) {

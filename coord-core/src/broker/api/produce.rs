@@ -126,7 +126,7 @@ impl Broker {
             let message = "acks must be -1, 0 or 1";
             return Some(Outcome::refused(ErrorCode::INVALID_REQUIRED_ACKS, message));
         }
-        let log = match self.produce_target(version, topic, partition.index) {
+        let log = match self.produce_target(slot, version, topic, partition.index) {
             Ok(log) => log,
             Err(code) => return Some(Outcome::refused(code, "")),
         };
@@ -182,19 +182,22 @@ impl Broker {
 
     fn produce_target(
         &self,
+        slot: u64,
         version: i16,
         topic: &message::TopicProduceData,
         partition: i32,
     ) -> Result<LogId, ErrorCode> {
         let found = match version {
-            13.. => self
-                .metadata
-                .topic_by_id(topic.topic_id)
-                .ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?,
-            _ => self
-                .metadata
-                .topic(&topic.name)
-                .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?,
+            13.. => {
+                self.check_topic_id(slot, topic.topic_id)?;
+                let found = self.metadata.topic_by_id(topic.topic_id);
+                found.ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?
+            }
+            _ => {
+                self.check_topic(slot, &topic.name)?;
+                let found = self.metadata.topic(&topic.name);
+                found.ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?
+            }
         };
         if found.is_internal() {
             return Err(ErrorCode::INVALID_TOPIC_EXCEPTION);

@@ -124,7 +124,9 @@ impl Broker {
         acks: &PartitionAcks,
         types: Result<(), ErrorCode>,
     ) {
-        if let Err(code) = self.check_share_partition(acks.id).and(types) {
+        let allowed = self.check_topic_id(ticket.slot, acks.id.topic);
+        let checked = allowed.and_then(|()| self.check_share_partition(acks.id));
+        if let Err(code) = checked.and(types) {
             let reply = crate::leader::LeaderReply::Acknowledged {
                 code,
                 message: None,

@@ -74,7 +74,7 @@ impl Broker {
         let acks: Vec<PartitionAcks> = of_each_partition(acks);
         let answers = match terms.last {
             true => BTreeMap::new(),
-            false => self.unknown_partitions(&request),
+            false => self.failed_partitions(slot, &request),
         };
         let mut gather = ShareFetchAcks {
             terms,
@@ -183,19 +183,26 @@ impl Broker {
         })
     }
 
-    /// Partitions of a request that do not exist are named in its answer.
-    fn unknown_partitions(&self, request: &ShareFetchRequest) -> BTreeMap<LogId, PartitionAnswer> {
+    /// Partitions of a request that do not exist or may not be read are named in its answer.
+    fn failed_partitions(
+        &self,
+        slot: u64,
+        request: &ShareFetchRequest,
+    ) -> BTreeMap<LogId, PartitionAnswer> {
         let named = wanted(request).into_iter();
         let failed = named.filter_map(|log| {
-            let code = self.existence(log).check().err()?;
+            let allowed = self.check_topic_id(slot, log.topic);
+            let code = allowed.and_then(|()| self.existence(log).check()).err()?;
             Some((log, PartitionAnswer::failed(code)))
         });
         failed.collect()
     }
 
-    /// The partitions that a session fetches now; those that do not exist have an answer in `answers`.
-    fn existing_partitions(
+    /// The partitions that a session fetches now; those that do not exist or may not be read have an
+    /// answer in `answers`.
+    fn readable_partitions(
         &mut self,
+        slot: u64,
         terms: &Terms,
         answers: &mut BTreeMap<LogId, PartitionAnswer>,
     ) -> Vec<LogId> {
@@ -206,7 +213,8 @@ impl Broker {
                 Existence::NoTopic if before != Existence::NoTopic => Existence::NoPartition,
                 now => now,
             };
-            match existence.check() {
+            let allowed = self.check_topic_id(slot, log.topic);
+            match allowed.and_then(|()| existence.check()) {
                 Ok(()) => logs.push(log),
                 Err(code) => answers.entry(log).or_default().code = code,
             }
@@ -233,7 +241,7 @@ impl Broker {
         } = acks;
         let logs = match terms.last {
             true => Vec::new(),
-            false => self.existing_partitions(&terms, &mut answers),
+            false => self.readable_partitions(slot, &terms, &mut answers),
         };
         let failed = |answer: &&PartitionAnswer| answer.code != ErrorCode::NONE;
         let failed = answers.values().filter(failed).count();

@@ -28,6 +28,11 @@ impl Broker {
             let partition = partition_for_id(id, self.offsets_partitions());
             gate = later(gate, self.gc_gate(partition));
             let mut described = match self.groups.get(id) {
+                _ if let Err(error_code) = self.check_group(slot, id) => DescribedGroup {
+                    group_id: id.clone(),
+                    error_code,
+                    ..Default::default()
+                },
                 _ if self.is_gc_frozen(partition) => DescribedGroup {
                     group_id: id.clone(),
                     error_code: ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,

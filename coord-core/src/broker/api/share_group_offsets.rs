@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::super::Broker;
+use super::super::access::{self, sentence};
 use super::super::journal::later;
 use super::list_offsets::{Answer, settle};
 use super::once::once_by;
@@ -46,15 +47,32 @@ impl Broker {
         let mut groups = Vec::new();
         for asked in once_by(request.groups, |asked| asked.group_id.clone()) {
             let group = asked.group_id;
+            if let Err(error_code) = self.check_group(slot, &group) {
+                groups.push(describe::DescribeShareGroupOffsetsResponseGroup {
+                    group_id: group,
+                    error_code,
+                    error_message: Some(Str::from(sentence(error_code))),
+                    ..Default::default()
+                });
+                continue;
+            }
+            let by_name = asked.topics.is_some();
             let partitions = match asked.topics {
                 Some(topics) => self.asked_partitions(topics),
                 None => self.known_partitions(&group),
             };
             let mut topics: Vec<DescribedTopic> = Vec::new();
             for (topic_name, topic_id, indexes) in partitions {
-                let described = indexes
-                    .into_iter()
-                    .map(|index| self.described_partition(&group, topic_id, index, &mut gate));
+                // All that the group has is cut to what may be seen.
+                let refused = match by_name {
+                    true => self.check_topic(slot, &topic_name).err(),
+                    false => None,
+                };
+                let topic_id = if refused.is_some() { Uuid::ZERO } else { topic_id };
+                let described = indexes.into_iter().map(|index| match refused {
+                    Some(code) => refused_partition(index, (code, sentence(code))),
+                    None => self.described_partition(&group, topic_id, index, &mut gate),
+                });
                 topics.push(DescribedTopic {
                     topic_name,
                     topic_id,
@@ -131,11 +149,7 @@ impl Broker {
             lag: -1,
             ..Default::default()
         };
-        let refused = |(error_code, why): (ErrorCode, &str)| DescribedPartition {
-            error_code,
-            error_message: Some(Str::from(why)),
-            ..unknown.clone()
-        };
+        let refused = |refusal| refused_partition(partition, refusal);
         let log = LogId { topic, partition };
         if !self.logs.contains_key(&log) {
             return refused((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED));
@@ -249,7 +263,10 @@ impl Broker {
                     topic: id,
                     partition: asked.partition_index,
                 };
-                let altered = self.alter_offset(&key, epoch, asked.start_offset, &mut gate);
+                let allowed = self.check_topic(slot, &topic.topic_name);
+                let altered = allowed.map_err(access::told).and_then(|()| {
+                    self.alter_offset(&key, epoch, asked.start_offset, &mut gate)
+                });
                 let (error_code, error_message) = told(altered);
                 partitions.push(alter::AlterShareGroupOffsetsResponsePartition {
                     partition_index: asked.partition_index,
@@ -347,7 +364,10 @@ impl Broker {
         let mut gate = None;
         let mut responses = Vec::with_capacity(request.topics.len());
         for topic in request.topics {
-            let deleted = self.delete_offsets(&group, &topic.topic_name, &mut gate);
+            let allowed = self.check_topic(slot, &topic.topic_name);
+            let deleted = allowed
+                .map_err(access::told)
+                .and_then(|()| self.delete_offsets(&group, &topic.topic_name, &mut gate));
             let topic_id = deleted.as_ref().copied().unwrap_or(Uuid::ZERO);
             let (error_code, error_message) = told(deleted.map(|_| ()));
             responses.push(delete::DeleteShareGroupOffsetsResponseTopic {
@@ -420,6 +440,20 @@ fn altered_start(asked: i64) -> i64 {
     match asked {
         NOT_BEGUN => NOT_BEGUN,
         asked => asked.max(0),
+    }
+}
+
+fn refused_partition(
+    partition_index: i32,
+    (error_code, why): (ErrorCode, &str),
+) -> DescribedPartition {
+    DescribedPartition {
+        partition_index,
+        start_offset: -1,
+        lag: -1,
+        error_code,
+        error_message: Some(Str::from(why)),
+        ..Default::default()
     }
 }
 

@@ -19,6 +19,7 @@ use ackord_proto::messages::{TxnOffsetCommitRequest, TxnOffsetCommitResponse};
 use ackord_proto::str::Str;
 
 use super::super::Broker;
+use super::super::access::sentence;
 use super::super::ack_refusals::RefusalKind;
 use super::super::gather::{Gather, Missing};
 use super::offset_commit::check_partition;
@@ -204,7 +205,7 @@ impl Broker {
 
     pub(super) fn txn_offset_acks(&mut self, slot: u64, request: TxnOffsetCommitRequest) {
         let mut gather = AcksGather::new(self.version(slot), request);
-        let judged = self.judge_acks(&mut gather);
+        let judged = self.judge_acks(slot, &mut gather);
         let checked = self.check_acks(&gather.request);
         let tc = match checked {
             Ok(tc) => tc,
@@ -296,12 +297,12 @@ impl Broker {
     }
 
     /// Sorts the partitions into those that go on and those that are refused.
-    fn judge_acks(&mut self, gather: &mut AcksGather) -> Vec<(usize, Refusal)> {
+    fn judge_acks(&mut self, slot: u64, gather: &mut AcksGather) -> Vec<(usize, Refusal)> {
         let by_id = gather.version >= FIRST_WITH_IDS;
         let mut times: BTreeMap<LogId, usize> = BTreeMap::new();
         let mut refused = Vec::new();
         for topic in &gather.request.topics {
-            let found = self.topic_of_offsets(by_id, &topic.name, topic.topic_id);
+            let found = self.topic_of_offsets(slot, by_id, &topic.name, topic.topic_id);
             for asked in &topic.partitions {
                 let index = asked.partition_index;
                 let part = gather.parts.len();
@@ -313,7 +314,11 @@ impl Broker {
                 let code = ErrorCode::NONE;
                 gather.parts.push(Part { label, code });
                 let (Ok(topic), ErrorCode::NONE) = (found, check_partition(found, index)) else {
-                    let reason = "there is no such partition";
+                    // Kafka's code for the second would end the producer.
+                    let reason = match found {
+                        Err(code @ ErrorCode::TOPIC_AUTHORIZATION_FAILED) => sentence(code),
+                        _ => "there is no such partition",
+                    };
                     refused.push((part, Refusal::abortable(RefusalKind::Topic, reason)));
                     continue;
                 };

@@ -144,7 +144,7 @@ impl Broker {
         };
         for topic in &request.topics {
             let found =
-                self.topic_of_offsets(version >= FIRST_WITH_IDS, &topic.name, topic.topic_id);
+                self.topic_of_offsets(slot, version >= FIRST_WITH_IDS, &topic.name, topic.topic_id);
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for asked in &topic.partitions {
                 let error_code = check_partition(found, asked.partition_index);

@@ -14,6 +14,7 @@ use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
 
 use super::super::Broker;
+use super::super::access::sentence;
 use super::super::gather::{Gather, Missing};
 use super::txn_share_acknowledge_draft::{StageForm, draft};
 use crate::group::{partition_for_id, state_partition_for};
@@ -100,7 +101,7 @@ impl Broker {
         request: &TxnShareAcknowledgeRequest,
         form: StageForm,
     ) {
-        let (mut gather, accepted) = self.split_stage(request, form);
+        let (mut gather, accepted) = self.split_stage(slot, request, form);
         // One more than there are, so that no answer leaves before all were asked.
         (0..=accepted.len()).for_each(|_| gather.missing.one_more());
         self.gathers.insert(slot, Gather::Stage(gather));
@@ -252,6 +253,7 @@ impl Broker {
     /// those that go on.
     fn split_stage(
         &self,
+        slot: u64,
         request: &TxnShareAcknowledgeRequest,
         form: StageForm,
     ) -> (StageGather, Vec<Accepted>) {
@@ -275,7 +277,7 @@ impl Broker {
                 };
                 let judged = match repeated.contains(&id) {
                     true => Err((ErrorCode::INVALID_REQUEST, "the partition is listed twice")),
-                    false => self.judge_partition(&request.group_id, id, partition, form),
+                    false => self.judge_partition(slot, &request.group_id, (id, partition), form),
                 };
                 let (code, message) = match judged {
                     Ok(ranges) if ranges.is_empty() => (ErrorCode::NONE, None),
@@ -311,11 +313,13 @@ impl Broker {
 
     fn judge_partition(
         &self,
+        slot: u64,
         group: &str,
-        id: LogId,
-        partition: &TxnShareAcknowledgePartition,
+        (id, partition): (LogId, &TxnShareAcknowledgePartition),
         form: StageForm,
     ) -> Result<Vec<StagedRange>, Refusal> {
+        self.check_topic_id(slot, id.topic)
+            .map_err(|code| (code, sentence(code)))?;
         let Some(topic) = self.metadata.topic_by_id(id.topic) else {
             return Err((ErrorCode::UNKNOWN_TOPIC_ID, "there is no topic of this id"));
         };

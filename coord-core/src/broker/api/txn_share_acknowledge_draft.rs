@@ -38,7 +38,7 @@ impl Broker {
             transactional_id: request.transactional_id.clone(),
             producer_id: request.producer_id,
             producer_epoch: request.producer_epoch,
-            partitions: self.state_partitions_of(&request.group_id, self.partitions_in(&request)),
+            partitions: self.state_partitions_of(&request.group_id, self.partitions_in(slot, &request)),
         };
         self.gathers.insert(slot, Gather::StageDraft(request));
         let ticket = Ticket { slot, part: 0 };
@@ -73,12 +73,15 @@ impl Broker {
         self.respond(slot, draft(response), None);
     }
 
-    /// Of the partitions that exist; the others are refused one by one.
+    /// Of the partitions that exist and may be read; the others are refused one by one.
     fn partitions_in<'a>(
         &'a self,
+        slot: u64,
         request: &'a TxnShareAcknowledgeRequest,
     ) -> impl Iterator<Item = LogId> + 'a {
-        request.topics.iter().flat_map(|own| {
+        let topics = request.topics.iter();
+        let allowed = topics.filter(move |own| self.check_topic_id(slot, own.topic_id).is_ok());
+        allowed.flat_map(|own| {
             let known = self.metadata.topic_by_id(own.topic_id);
             let count = known.map_or(0, |topic| topic.partitions);
             let indexes = own.partitions.iter().map(|own| own.partition);

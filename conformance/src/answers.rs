@@ -160,7 +160,10 @@ impl Clients {
                 Some(codes) => codes,
                 None => match self.txn_admin_codes(other) {
                     Some(codes) => codes,
-                    None => self.consumer_codes(other),
+                    None => match self.acl_codes(other) {
+                        Some(codes) => codes,
+                        None => self.consumer_codes(other),
+                    },
                 },
             },
         }
@@ -239,7 +242,8 @@ impl Clients {
             Expected::Success => codes.is_success(),
             Expected::Says(wanted) if codes.is_success() => {
                 let text = self.group_admin_text(response);
-                return says(wanted, text.or_else(|| self.txn_admin_text(response)));
+                let text = text.or_else(|| self.txn_admin_text(response));
+                return says(wanted, text.or_else(|| self.acl_text(response)));
             }
             Expected::Says(_) => false,
             Expected::Assigned(_)

@@ -187,6 +187,20 @@ pub trait Arm {
     /// Whether something came already.
     fn poll(&mut self, client: &str) -> Received;
 
+    /// Has a client open its connection as somebody, perhaps from another address; one that is open
+    /// is cut.
+    ///
+    /// # Errors
+    /// Nobody can be told who speaks, or the principal is none.
+    fn opens_as(
+        &mut self,
+        _client: &str,
+        _principal: &str,
+        _host: Option<&str>,
+    ) -> Result<(), String> {
+        Err("connections here are of nobody in particular".to_string())
+    }
+
     /// Cuts the connection of a client.
     ///
     /// # Errors

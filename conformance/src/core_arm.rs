@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use ackord_coord_core::Broker;
 use ackord_coord_core::contract::{ConnId, Effect, Event, Input};
 use ackord_coord_core::metadata::BrokerConfig;
+use ackord_coord_core::{Broker, Principal};
 use ackord_machine::{Deadline, Limits, LogId, MonoTime, Now, WallTime};
 use ackord_proto::frame::FrameBuffer;
 use ackord_proto::uuid::Uuid;
@@ -21,6 +21,8 @@ use crate::transcript::{self, Digest, FrameText, Names};
 
 /// Wall clock at the start of each script, in milliseconds since the Unix epoch.
 pub const WALL_START_MS: i64 = 1_700_000_000_000;
+/// Where clients are, unless they say so.
+const HOME: &str = "127.0.0.1";
 /// Frames never come near this.
 const FRAME_LIMIT: usize = 100 * 1024 * 1024;
 /// Steps of one pump or one stretch of time; more mean that the broker runs in a circle.
@@ -50,6 +52,8 @@ pub struct CoreArm {
     last_conn: u64,
     conns: BTreeMap<ConnId, Conn>,
     by_client: BTreeMap<String, ConnId>,
+    /// Who clients are, and where: those that are not `User:ANONYMOUS` at home.
+    identities: BTreeMap<String, (Principal, String)>,
     frames: FrameText,
     names: Names,
     log: Vec<String>,
@@ -82,6 +86,7 @@ impl Default for CoreArm {
             last_conn: 0,
             conns: BTreeMap::new(),
             by_client: BTreeMap::new(),
+            identities: BTreeMap::new(),
             frames: FrameText::default(),
             names: Names::default(),
             log: Vec::new(),
@@ -307,9 +312,13 @@ impl CoreArm {
         };
         self.conns.insert(conn, own);
         self.by_client.insert(client.to_string(), conn);
+        let known = self.identities.get(client).cloned();
+        let home = || (Principal::default(), HOME.to_string());
+        let (principal, host) = known.unwrap_or_else(home);
         self.handle(Input::Opened {
             conn,
-            host: "127.0.0.1".to_string(),
+            host,
+            principal,
         })?;
         Ok(conn)
     }
@@ -408,6 +417,20 @@ impl Arm for CoreArm {
             }
             _ => Received::Waiting,
         }
+    }
+
+    fn opens_as(
+        &mut self,
+        client: &str,
+        principal: &str,
+        host: Option<&str>,
+    ) -> Result<(), String> {
+        let principal = principal.parse::<Principal>();
+        let principal = principal.map_err(|error| error.to_string())?;
+        let host = host.unwrap_or(HOME).to_string();
+        self.identities
+            .insert(client.to_string(), (principal, host));
+        self.disconnect(client)
     }
 
     fn disconnect(&mut self, client: &str) -> Result<(), String> {

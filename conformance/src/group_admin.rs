@@ -216,7 +216,9 @@ impl Clients {
             Response::DeleteGroups(response) => (None, coded!(response.results)),
             Response::DeleteShareGroupOffsets(response) => {
                 let topics = response.responses.iter();
-                let codes = topics.map(|own| group(&own.topic_name, own.error_code));
+                // It names no partitions; each topic counts as its first one.
+                let codes =
+                    topics.map(|own| (self.label_by_name(&own.topic_name, 0), own.error_code));
                 (Some(response.error_code), codes.collect())
             }
             Response::ConsumerGroupDescribe(response) => (None, coded!(response.groups)),

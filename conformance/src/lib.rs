@@ -14,6 +14,7 @@
 //! * [`codecs`]: batches of every codec for others to read.
 //! * [`vectors`]: bytes of Apache Kafka against our codecs.
 
+pub mod acl_admin;
 pub mod adapter;
 mod answers;
 pub mod arm;

@@ -16,6 +16,8 @@ pub struct Needs {
     pub crash: bool,
     /// Hold or faults of storage.
     pub storage: bool,
+    /// Connections of somebody in particular.
+    pub principals: bool,
     /// Acknowledgements in transactions (KIP-1289).
     pub share_acks: bool,
 }
@@ -30,6 +32,10 @@ impl Script {
                 Step::Broker(_) | Step::Limits(_) => needs.configs = true,
                 Step::Crash(_) | Step::Restart { .. } => needs.crash = true,
                 Step::Storage(_) => needs.storage = true,
+                Step::Client {
+                    verb: Verb::Opens { .. },
+                    ..
+                } => needs.principals = true,
                 Step::Client {
                     verb: Verb::AddShareAcks { .. } | Verb::OffsetAcks(_) | Verb::Stage { .. },
                     ..

@@ -56,6 +56,7 @@ impl Clients {
             }
             Verb::GroupAdmin(verb) => Ok(self.group_admin(verb)),
             Verb::TxnAdmin(verb) => Ok(self.txn_admin(verb)),
+            Verb::AclAdmin(verb) => Ok(self.acl_admin(verb)),
             Verb::OffsetAcks(verb) => Ok(self.offset_acks(client, verb)),
             Verb::Read {
                 partitions,

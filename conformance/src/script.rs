@@ -5,6 +5,7 @@
 
 use ackord_proto::error_code::ErrorCode;
 
+use crate::acl_admin::AclAdmin;
 use crate::consumer_groups::ConsumerVerb;
 use crate::grammar;
 pub use crate::needs::Needs;
@@ -280,6 +281,8 @@ pub enum Verb {
         /// Whose transaction.
         identity: Identity,
     },
+    /// Something about ACLs.
+    AclAdmin(AclAdmin),
     /// Takes the answer of a request that waited.
     Answer,
     /// Begins a transaction; nothing is sent.
@@ -383,6 +386,13 @@ pub enum Verb {
         max_wait_ms: i32,
         /// `from=`: offset.
         from: i64,
+    },
+    /// The next connection is opened by somebody else than `User:ANONYMOUS`; one that is open is cut.
+    Opens {
+        /// `as`: `User:alice`.
+        principal: String,
+        /// `from`: its address.
+        host: Option<String>,
     },
     /// The last request once more, as it was.
     Repeat,

@@ -101,7 +101,7 @@ impl Session<'_> {
     }
 
     /// A broker hears of the end of a connection a little later, and its coordinators of a new topic or
-    /// of one that is gone.
+    /// of one that is gone, and everybody of what somebody may do.
     pub(crate) fn let_it_be_noticed(&mut self) {
         for _ in 0..ROUNDS_TO_NOTICE {
             self.may_settle(0);

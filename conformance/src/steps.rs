@@ -152,6 +152,10 @@ impl<'a> Session<'a> {
                 self.clients.client(client).member.session_epoch = *epoch;
                 return Ok(());
             }
+            Verb::Opens { principal, host } => {
+                self.clients.client(client).connection_lost();
+                return self.arm.opens_as(client, principal, host.as_deref());
+            }
             Verb::Copy(from) => {
                 self.clients.copy(client, from);
                 return Ok(());
@@ -165,7 +169,11 @@ impl<'a> Session<'a> {
             Verb::Join { .. } if *expected == Expected::Success => return self.join(client, verb),
             _ => {}
         }
-        self.exchange(client, verb, expected)
+        self.exchange(client, verb, expected)?;
+        if matches!(verb, Verb::AclAdmin(_)) {
+            self.let_it_be_noticed();
+        }
+        Ok(())
     }
 
     fn join(&mut self, client: &str, verb: &Verb) -> Result<(), String> {

@@ -103,6 +103,9 @@ impl Arm for TcpArm {
             Needs { storage: true, .. } => Some("storage of a server cannot be held or broken"),
             Needs { crash: true, .. } => Some("a server cannot be crashed over the wire"),
             Needs { clock: true, .. } => Some("the clock of a server cannot be turned"),
+            Needs {
+                principals: true, ..
+            } => Some("nobody authenticates there"),
             Needs { configs: true, .. } => Some("the server has its own configuration"),
             Needs {
                 share_acks: true, ..

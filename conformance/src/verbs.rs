@@ -1,5 +1,6 @@
 //! Reading what a client does.
 
+use crate::acl_admin;
 use crate::consumer_groups;
 use crate::grammar::{Words, number, range, topic_partition};
 use crate::group_admin;
@@ -78,13 +79,39 @@ pub(crate) fn verb(text: &str) -> Result<Verb, String> {
             Some(verb) => Verb::GroupAdmin(verb),
             None => match txn_admin::verb(name, &mut words)? {
                 Some(verb) => Verb::TxnAdmin(verb),
-                None => other_verb(name, &mut words, &mut options)?,
+                None => acl_or_other_verb(name, &mut words, &mut options)?,
             },
         },
     };
     words.end()?;
     options.end()?;
     Ok(verb)
+}
+
+fn acl_or_other_verb(
+    name: &str,
+    words: &mut Words<'_>,
+    options: &mut Options<'_>,
+) -> Result<Verb, String> {
+    let host = || options.take("host").map(ToString::to_string);
+    match acl_admin::verb(name, words, host)? {
+        Some(verb) => Ok(Verb::AclAdmin(verb)),
+        None if name == "opens" => opens(words),
+        None => other_verb(name, words, options),
+    }
+}
+
+fn opens(words: &mut Words<'_>) -> Result<Verb, String> {
+    let rest = words.rest();
+    let (principal, host) = match rest[..] {
+        ["as", principal] => (principal, None),
+        ["as", principal, "from", host] => (principal, Some(host.to_string())),
+        _ => return Err("a connection opens as User:NAME, perhaps from an address".to_string()),
+    };
+    Ok(Verb::Opens {
+        principal: principal.to_string(),
+        host,
+    })
 }
 
 fn producer_verb(

@@ -153,7 +153,9 @@ fn for_each_match<T>(
     mut each: impl FnMut(&T),
 ) {
     let literal = |name: &str| (resource_type, PatternType::Literal, Str::from(name));
-    let named = (name != WILDCARD).then(|| all.get(&literal(name))).flatten();
+    let named = (name != WILDCARD)
+        .then(|| all.get(&literal(name)))
+        .flatten();
     named
         .into_iter()
         .chain(all.get(&literal(WILDCARD)))

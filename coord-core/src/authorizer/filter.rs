@@ -154,7 +154,11 @@ mod tests {
     #[test]
     fn unknown_codes_are_told_apart() {
         let of = |resource, pattern, operation, permission| {
-            AclFilter::new((resource, None, pattern), (None, None, operation, permission)).err()
+            AclFilter::new(
+                (resource, None, pattern),
+                (None, None, operation, permission),
+            )
+            .err()
         };
         assert_eq!(of(99, 1, 1, 1), Some(UnknownFilter::Pattern));
         assert_eq!(of(1, 0, 1, 1), Some(UnknownFilter::Pattern));

@@ -7,12 +7,14 @@
 mod acl;
 mod acls;
 mod filter;
+mod host;
 mod principal;
 mod standard;
 
 pub use acl::{Acl, Operation, PatternType, Permission, ResourceType, WILDCARD};
 pub use acls::Acls;
 pub use filter::{AclFilter, UnknownFilter};
+pub use host::is_address_range;
 pub use principal::{InvalidPrincipal, Principal};
 pub use standard::{Actor, StandardAuthorizer};
 

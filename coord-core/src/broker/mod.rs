@@ -158,7 +158,9 @@ impl Broker {
         let chance = Entropy::from_seed(seed);
         let mut broker = Broker {
             // What is wrong with it was said when the configuration was read.
-            authorizer: config.authorizer().unwrap_or(Some(StandardAuthorizer::default())),
+            authorizer: config
+                .authorizer()
+                .unwrap_or(Some(StandardAuthorizer::default())),
             config,
             limits,
             chance: chance.fork("broker"),

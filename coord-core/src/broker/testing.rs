@@ -26,6 +26,7 @@ use ackord_proto::uuid::Uuid;
 use bytes::{Bytes, BytesMut};
 
 use super::Broker;
+use crate::authorizer::Principal;
 use crate::contract::{ConnId, Effect, Event, Input};
 use crate::metadata::BrokerConfig;
 
@@ -128,8 +129,17 @@ impl TestBroker {
     fn connect(&mut self) {
         self.run();
         assert!(self.broker.is_serving(), "not serving: {:?}", self.events);
+        self.connect_as(Principal::default());
+    }
+
+    /// Goes on over another connection, which is somebody's.
+    pub(in crate::broker) fn connect_as(&mut self, principal: Principal) {
         self.conn = ConnId(self.conn.0 + 1);
-        self.handle(Input::opened(self.conn, "client.test"));
+        self.handle(Input::Opened {
+            conn: self.conn,
+            host: "client.test".into(),
+            principal,
+        });
     }
 
     /// Gives the broker an input and does what it asks for.

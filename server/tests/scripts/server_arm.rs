@@ -249,9 +249,13 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 impl Arm for ServerArm {
     fn refuses(&self, needs: Needs) -> Option<&'static str> {
-        needs
-            .storage
-            .then_some("the store of a server cannot be held or broken")
+        match needs {
+            Needs { storage: true, .. } => Some("the store of a server cannot be held or broken"),
+            Needs {
+                principals: true, ..
+            } => Some("nobody authenticates on a server"),
+            _ => None,
+        }
     }
 
     fn start(&mut self, configs: &Pairs, limits: &Pairs) -> Result<(), String> {

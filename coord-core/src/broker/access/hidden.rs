@@ -38,7 +38,10 @@ impl Broker {
             Response::DescribeShareGroupOffsets(own) => {
                 for group in &mut own.groups {
                     group.topics.retain(|topic| {
-                        let refused = topic.partitions.iter().any(|part| is_refusal(part.error_code));
+                        let refused = topic
+                            .partitions
+                            .iter()
+                            .any(|part| is_refusal(part.error_code));
                         refused || self.shows_topic(slot, &topic.topic_name)
                     });
                 }
@@ -129,7 +132,7 @@ impl Broker {
     }
 
     /// What is held is shown to whoever may see group and topic; whose it is to whoever may see the
-    /// transactional id, too.
+    /// transactional id, too. A refusal says of which partition to whoever may see the topic.
     fn hide_pending(&self, slot: u64, response: &mut m::DescribePendingShareAcksResponse) {
         let shows_group = |id: &Str| self.is_shown(slot, ResourceType::Group, id);
         response.refused.retain(|own| shows_group(&own.group_id));
@@ -137,6 +140,15 @@ impl Broker {
             let topic = own.topic_name.as_deref().unwrap_or_default();
             shows_group(&own.group_id) && self.shows_topic(slot, topic)
         });
+        for own in &mut response.refused {
+            if let Some((label, why)) = own.reason.split_once(": ")
+                && let Some((topic, _)) = label.rsplit_once('-')
+                && self.metadata.topic(topic).is_some()
+                && !self.shows_topic(slot, topic)
+            {
+                own.reason = Str::from(why);
+            }
+        }
         for own in &mut response.pending {
             let id = own.transactional_id.as_deref();
             if id.is_some_and(|id| !self.is_shown(slot, ResourceType::TransactionalId, id)) {
@@ -155,23 +167,31 @@ impl Broker {
         });
         for topic in &mut response.topics {
             let operations = &mut topic.topic_authorized_operations;
-            self.limit_topic(slot, topic.name.as_ref(), operations);
+            match is_refusal(topic.error_code) {
+                true => *operations = i32::MIN,
+                false => self.limit_topic(slot, topic.name.as_ref(), operations),
+            }
         }
         self.limit_cluster(slot, &mut response.cluster_authorized_operations);
     }
 
     /// Offsets that were asked for topic by topic have been judged.
     fn hide_offsets(&self, slot: u64, response: &mut m::OffsetFetchResponse) {
-        let shows = |name: &Str, refused: bool| {
-            refused || name.is_empty() || self.shows_topic(slot, name)
-        };
+        let shows =
+            |name: &Str, refused: bool| refused || name.is_empty() || self.shows_topic(slot, name);
         response.topics.retain(|own| {
-            let refused = own.partitions.iter().any(|part| is_refusal(part.error_code));
+            let refused = own
+                .partitions
+                .iter()
+                .any(|part| is_refusal(part.error_code));
             shows(&own.name, refused)
         });
         for group in &mut response.groups {
             group.topics.retain(|own| {
-                let refused = own.partitions.iter().any(|part| is_refusal(part.error_code));
+                let refused = own
+                    .partitions
+                    .iter()
+                    .any(|part| is_refusal(part.error_code));
                 shows(&own.name, refused)
             });
         }

@@ -10,6 +10,8 @@ mod hidden;
 mod named;
 mod needs;
 mod refusal;
+#[cfg(test)]
+mod tests;
 
 use ackord_proto::api::Request;
 use ackord_proto::error_code::ErrorCode;
@@ -60,7 +62,13 @@ impl Broker {
     }
 
     /// The code of the first thing that is missing.
-    fn lacks(&self, slot: u64, version: i16, request: &Request, needs: &Needs) -> Option<ErrorCode> {
+    fn lacks(
+        &self,
+        slot: u64,
+        version: i16,
+        request: &Request,
+        needs: &Needs,
+    ) -> Option<ErrorCode> {
         needs.whole.iter().find_map(|choice| {
             let concerned = choice
                 .iter()
@@ -160,7 +168,8 @@ impl Broker {
 
     /// Whether a request may have a topic created that it only asks for.
     pub(super) fn check_creation(&self, slot: u64, name: &str) -> Result<(), ErrorCode> {
-        let may = self.may(slot, CREATE_CLUSTER, CLUSTER_NAME) || self.may(slot, CREATE_TOPIC, name);
+        let may =
+            self.may(slot, CREATE_CLUSTER, CLUSTER_NAME) || self.may(slot, CREATE_TOPIC, name);
         match may {
             true => Ok(()),
             false => Err(code_of(ResourceType::Topic)),

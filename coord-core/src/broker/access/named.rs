@@ -27,7 +27,9 @@ pub(super) enum Named<'a> {
 /// The resources that a request needs a right on; `None`: the right does not concern this request.
 pub(super) fn named<'a>(request: &'a Request, version: i16, right: Right) -> Option<Named<'a>> {
     match right.resource {
-        ResourceType::Cluster => concerns_cluster(request, version).then_some(Named::One(CLUSTER_NAME)),
+        ResourceType::Cluster => {
+            concerns_cluster(request, version).then_some(Named::One(CLUSTER_NAME))
+        }
         ResourceType::Group => group(request).map(Named::One),
         ResourceType::Topic => topics(request),
         ResourceType::TransactionalId => {

@@ -27,7 +27,10 @@ pub(super) struct Needs {
 impl Needs {
     /// What the API needs for each resource of this kind.
     pub(super) fn each(&self, resource: ResourceType) -> Option<Right> {
-        self.each.iter().copied().find(|own| own.resource == resource)
+        self.each
+            .iter()
+            .copied()
+            .find(|own| own.resource == resource)
     }
 
     /// What its answer needs to show a resource of this kind.
@@ -163,7 +166,10 @@ const NEEDS: &[Needs] = &[
     of_api(ApiKey::ConsumerGroupDescribe)
         .of_each(&[DESCRIBE_GROUP])
         .shows(&[DESCRIBE_TOPIC]),
-    of_api(ApiKey::DeleteGroups).of_each(&[DELETE_GROUP]),
+    // With DESCRIBE_TXN a refusal names the transaction that is in the way; so do those below.
+    of_api(ApiKey::DeleteGroups)
+        .of_each(&[DELETE_GROUP])
+        .shows(&[DESCRIBE_TXN]),
     // Share groups.
     of_api(ApiKey::ShareGroupHeartbeat).whole(&[&[READ_GROUP], &[DESCRIBE_TOPIC]]),
     of_api(ApiKey::ShareGroupDescribe)
@@ -180,10 +186,12 @@ const NEEDS: &[Needs] = &[
         .shows(&[DESCRIBE_TOPIC]),
     of_api(ApiKey::AlterShareGroupOffsets)
         .whole(&[&[READ_GROUP]])
-        .of_each(&[READ_TOPIC]),
+        .of_each(&[READ_TOPIC])
+        .shows(&[DESCRIBE_TXN]),
     of_api(ApiKey::DeleteShareGroupOffsets)
         .whole(&[&[DELETE_GROUP]])
-        .of_each(&[READ_TOPIC]),
+        .of_each(&[READ_TOPIC])
+        .shows(&[DESCRIBE_TXN]),
     of_api(ApiKey::InitializeShareGroupState).whole(&[&[CLUSTER_ACTION]]),
     of_api(ApiKey::ReadShareGroupState).whole(&[&[CLUSTER_ACTION]]),
     of_api(ApiKey::WriteShareGroupState).whole(&[&[CLUSTER_ACTION]]),
@@ -220,11 +228,7 @@ const NEEDS: &[Needs] = &[
     of_api(ApiKey::TxnShareAcknowledgeDraft)
         .whole(&[&[WRITE_TXN], &[READ_GROUP]])
         .of_each(&[READ_TOPIC]),
-    of_api(ApiKey::DescribePendingShareAcks).shows(&[
-        DESCRIBE_GROUP,
-        DESCRIBE_TOPIC,
-        DESCRIBE_TXN,
-    ]),
+    of_api(ApiKey::DescribePendingShareAcks).shows(&[DESCRIBE_GROUP, DESCRIBE_TOPIC, DESCRIBE_TXN]),
 ];
 
 /// What an API needs; `None` for one that nobody has written down, which nobody may use then.

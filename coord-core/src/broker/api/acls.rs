@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 use super::super::Broker;
 use crate::authorizer::{
     Acl, AclFilter, CLUSTER_NAME, Operation, PatternType, Permission, ResourceType, UnknownFilter,
+    is_address_range,
 };
 use crate::contract::CloseReason;
 use crate::metadata::Metadata;
@@ -302,16 +303,16 @@ fn acl_of(own: AclCreation) -> Result<Acl, (ErrorCode, String)> {
     Ok(acl)
 }
 
-/// An address, or `*`. Ranges of addresses come with a level of metadata.version that is above the
-/// one announced here.
+/// An address, a range of addresses, or `*`. What has no slash is compared as it is.
 fn check_host(host: &str) -> Result<(), (ErrorCode, String)> {
+    let invalid = |why| Err((ErrorCode::INVALID_REQUEST, why));
     if host.is_empty() {
-        let why = "Host pattern cannot be null or empty".to_string();
-        return Err((ErrorCode::INVALID_REQUEST, why));
+        return invalid("Host pattern cannot be null or empty".to_string());
     }
-    if host.contains('/') {
-        let why = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher.";
-        return Err((ErrorCode::UNSUPPORTED_VERSION, why.to_string()));
+    if host.contains('/') && !is_address_range(host) {
+        return invalid(format!(
+            "Invalid CIDR notation '{host}': Could not parse [{host}]"
+        ));
     }
     Ok(())
 }

@@ -177,8 +177,8 @@ impl Broker {
                 4.. => Ok(()),
                 _ => self.check_topic(ticket.slot, topic),
             };
-            let checked = allowed
-                .and_then(|()| self.check_partition(topic, index, transaction.verify_only));
+            let checked =
+                allowed.and_then(|()| self.check_partition(topic, index, transaction.verify_only));
             checked.err().unwrap_or(ErrorCode::OPERATION_NOT_ATTEMPTED)
         };
         let verdicts = of_each(&transaction.topics, verdict);

@@ -29,7 +29,8 @@ impl Broker {
                 ..Default::default()
             };
             let allowed = self.check_group(slot, &result.group_id).map_err(told);
-            let deleted = allowed.and_then(|()| self.delete_group(&result.group_id, &mut gate));
+            let deleted =
+                allowed.and_then(|()| self.delete_group(slot, &result.group_id, &mut gate));
             if let Err((code, why)) = deleted {
                 result.error_code = code;
                 result.error_message = Some(Str::from(why));
@@ -39,11 +40,16 @@ impl Broker {
         self.respond(slot, response, gate);
     }
 
-    fn delete_group(&mut self, group: &Str, gate: &mut Option<OpId>) -> Result<(), Refusal> {
+    fn delete_group(
+        &mut self,
+        slot: u64,
+        group: &Str,
+        gate: &mut Option<OpId>,
+    ) -> Result<(), Refusal> {
         if !self.groups.contains_key(group) {
             return self.delete_classic_group(group, gate);
         }
-        self.check_unused(group)?;
+        self.check_unused(slot, group)?;
         self.check_sgcs()?;
         let keys = self.share_keys(group);
         self.delete_share_keys(&keys, gate)?;

@@ -63,7 +63,9 @@ impl Broker {
                     }
                 }
                 Err((error_code, why)) => DeletableTopicResult {
-                    name: target.name.or_else(|| self.shown_name(slot, target.topic_id)),
+                    name: target
+                        .name
+                        .or_else(|| self.shown_name(slot, target.topic_id)),
                     topic_id: target.topic_id,
                     error_code,
                     error_message: Some(Str::from(why)),

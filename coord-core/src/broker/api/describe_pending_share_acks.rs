@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 
 use super::super::Broker;
 use super::super::journal::later;
+use crate::authorizer::ResourceType;
 use crate::metadata::SHARE_STATE_TOPIC;
 use crate::share::ShareKey;
 
@@ -44,6 +45,7 @@ impl Broker {
         let wanted = request.transactional_id;
         pending.retain(|own| wanted.is_none() || own.transactional_id == wanted);
         pending.sort_by(|a, b| place(a).cmp(&place(b)));
+        let wanted = wanted.filter(|id| self.is_shown(slot, ResourceType::TransactionalId, id));
         let refusal = wanted.and_then(|id| self.last_ack_refusal(&id));
         let refused = refusal.map(|last| RefusedShareAck {
             group_id: last.group.clone(),

@@ -55,17 +55,15 @@ impl Broker {
             true => self.metadata.topics().map(|topic| &topic.name).collect(),
             false => request.topics.iter().map(|topic| &topic.name).collect(),
         };
-        let (names, refused): (BTreeSet<&Str>, Vec<&Str>) =
-            names.range::<Str, _>(from_topic..).fold(
-                Default::default(),
-                |(mut allowed, mut refused), name| {
-                    match self.check_topic(slot, name) {
-                        Ok(()) => drop(allowed.insert(*name)),
-                        Err(_) => refused.push(*name),
-                    }
-                    (allowed, refused)
-                },
-            );
+        let (names, refused): (BTreeSet<&Str>, Vec<&Str>) = names
+            .range::<Str, _>(from_topic..)
+            .fold(Default::default(), |(mut allowed, mut refused), name| {
+                match self.check_topic(slot, name) {
+                    Ok(()) => drop(allowed.insert(*name)),
+                    Err(_) => refused.push(*name),
+                }
+                (allowed, refused)
+            });
         let mut left = request.response_partition_limit.clamp(1, PAGE);
         let mut response = DescribeTopicPartitionsResponse::default();
         for name in &names {

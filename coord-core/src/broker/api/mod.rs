@@ -1,10 +1,10 @@
 //! One file for each API; here a frame finds its handler.
 
+mod acls;
 pub(super) mod add_offsets_to_txn;
 pub(super) mod add_partitions_to_txn;
 pub(super) mod add_share_acks_to_txn;
 pub(super) mod api_versions;
-mod acls;
 mod consumer_group_describe;
 mod consumer_group_heartbeat;
 mod create_partitions;

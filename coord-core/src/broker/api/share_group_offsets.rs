@@ -22,6 +22,7 @@ use super::super::journal::later;
 use super::list_offsets::{Answer, settle};
 use super::once::once_by;
 use super::topic_creation::Refusal;
+use crate::authorizer::ResourceType;
 use crate::group::{TopicInfo, state_partition_for};
 use crate::metadata::SHARE_STATE_TOPIC;
 use crate::share::ShareKey;
@@ -68,7 +69,11 @@ impl Broker {
                     true => self.check_topic(slot, &topic_name).err(),
                     false => None,
                 };
-                let topic_id = if refused.is_some() { Uuid::ZERO } else { topic_id };
+                let topic_id = if refused.is_some() {
+                    Uuid::ZERO
+                } else {
+                    topic_id
+                };
                 let described = indexes.into_iter().map(|index| match refused {
                     Some(code) => refused_partition(index, (code, sentence(code))),
                     None => self.described_partition(&group, topic_id, index, &mut gate),
@@ -197,7 +202,7 @@ impl Broker {
 
     /// Whether the offsets of a group may be changed from outside: it has no members, and no
     /// transaction holds records of it.
-    pub(super) fn check_unused(&self, group: &str) -> Result<(), Refusal> {
+    pub(super) fn check_unused(&self, slot: u64, group: &str) -> Result<(), Refusal> {
         if let Err(code) = self.existing_coordinator(group) {
             return Err((code, "The coordinator reads its log.".to_string()));
         }
@@ -220,11 +225,16 @@ impl Broker {
             Some(own.transactional_id.to_string())
         };
         let id = self.tcs.values().find_map(of_producer);
-        occupied(alloc::format!(
-            "Transaction {} (producer id {}) holds records of the group; end it first.",
-            id.unwrap_or_default(),
-            owner.producer_id
-        ))
+        let id = id.unwrap_or_default();
+        occupied(
+            match self.is_shown(slot, ResourceType::TransactionalId, &id) {
+                true => alloc::format!(
+                    "Transaction {id} (producer id {}) holds records of the group; end it first.",
+                    owner.producer_id
+                ),
+                false => "A transaction holds records of the group; end it first.".to_string(),
+            },
+        )
     }
 
     pub(in crate::broker) fn alter_share_group_offsets(
@@ -237,7 +247,7 @@ impl Broker {
             true => Err((ErrorCode::INVALID_GROUP_ID, INVALID_ID.to_string())),
             false => self
                 .share_group_coordinator(&group)
-                .and_then(|_| self.check_unused(&group))
+                .and_then(|_| self.check_unused(slot, &group))
                 .and_then(|()| self.check_sgcs()),
         };
         if let Err((error_code, why)) = checked {
@@ -264,9 +274,9 @@ impl Broker {
                     partition: asked.partition_index,
                 };
                 let allowed = self.check_topic(slot, &topic.topic_name);
-                let altered = allowed.map_err(access::told).and_then(|()| {
-                    self.alter_offset(&key, epoch, asked.start_offset, &mut gate)
-                });
+                let altered = allowed
+                    .map_err(access::told)
+                    .and_then(|()| self.alter_offset(&key, epoch, asked.start_offset, &mut gate));
                 let (error_code, error_message) = told(altered);
                 partitions.push(alter::AlterShareGroupOffsetsResponsePartition {
                     partition_index: asked.partition_index,
@@ -351,7 +361,9 @@ impl Broker {
                 let why = alloc::format!("Group {group} not found.");
                 Err((ErrorCode::GROUP_ID_NOT_FOUND, why))
             }
-            false => self.check_unused(&group).and_then(|()| self.check_sgcs()),
+            false => self
+                .check_unused(slot, &group)
+                .and_then(|()| self.check_sgcs()),
         };
         if let Err((error_code, why)) = checked {
             let response = DeleteShareGroupOffsetsResponse {

@@ -38,7 +38,8 @@ impl Broker {
             transactional_id: request.transactional_id.clone(),
             producer_id: request.producer_id,
             producer_epoch: request.producer_epoch,
-            partitions: self.state_partitions_of(&request.group_id, self.partitions_in(slot, &request)),
+            partitions: self
+                .state_partitions_of(&request.group_id, self.partitions_in(slot, &request)),
         };
         self.gathers.insert(slot, Gather::StageDraft(request));
         let ticket = Ticket { slot, part: 0 };

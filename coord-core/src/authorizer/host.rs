@@ -14,10 +14,11 @@ pub(super) fn covers(pattern: &str, host: &str) -> bool {
     if pattern == WILDCARD || pattern == host {
         return true;
     }
-    // An address of IPv6 has more than one way to be written.
+    // An address of IPv6 has more than one way to be written, and may be one of IPv4.
     let Ok(host) = host.parse::<IpAddr>() else {
         return false;
     };
+    let host = host.to_canonical();
     match range(pattern) {
         Some((start, bits)) => shared_bits(start, host).is_some_and(|shared| shared >= bits),
         None => pattern.parse() == Ok(host),
@@ -58,6 +59,7 @@ mod tests {
             ("10.0.0.0/24", "10.0.0.7"),
             ("10.0.0.9/24", "10.0.0.255"),
             ("10.0.0.7/32", "10.0.0.7"),
+            ("10.0.0.7", "::ffff:10.0.0.7"),
             ("0.0.0.0/0", "192.168.1.1"),
             ("2001:db8::/32", "2001:db8:1::5"),
         ] {

@@ -92,6 +92,11 @@ impl Broker {
         }
     }
 
+    /// Whether not everybody may do everything.
+    pub(super) fn has_authorizer(&self) -> bool {
+        self.authorizer.is_some()
+    }
+
     /// Whether who sent a request has a right on a resource. A request that is gone has none.
     fn may(&self, slot: u64, right: Right, name: &str) -> bool {
         let Some(authorizer) = &self.authorizer else {

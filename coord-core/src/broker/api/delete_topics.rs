@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use super::super::Broker;
 use super::super::access::told;
 use super::topic_creation::Refusal;
-use crate::authorizer::ResourceType;
+use crate::authorizer::{CLUSTER_NAME, ResourceType};
 use crate::metadata::Topic;
 
 /// From here on a request can name ids.
@@ -103,16 +103,17 @@ impl Broker {
                 return invalid("You may not specify both topic name and topic id.".to_string());
             }
             (Some(name), _) => {
-                // What may not be deleted but seen is told apart from what does not exist.
-                let topic = self.metadata.topic(name);
-                let shown = self.is_shown(slot, ResourceType::Topic, name);
-                if topic.is_some() || !shown {
-                    self.check_topic_or_cluster(slot, name).map_err(told)?;
+                // What may be seen and not be deleted is told apart from what does not exist.
+                let cluster = self.check_each(slot, ResourceType::Cluster, CLUSTER_NAME);
+                if cluster.is_err() && !self.is_shown(slot, ResourceType::Topic, name) {
+                    return Err(told(ErrorCode::TOPIC_AUTHORIZATION_FAILED));
                 }
-                topic.ok_or_else(|| {
+                let topic = self.metadata.topic(name).ok_or_else(|| {
                     let why = "This server does not host this topic-partition.".to_string();
                     (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, why)
-                })?
+                })?;
+                self.check_topic_or_cluster(slot, name).map_err(told)?;
+                topic
             }
             (None, id) => {
                 let topic = self.metadata.topic_by_id(id).ok_or_else(|| {

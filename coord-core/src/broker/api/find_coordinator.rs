@@ -35,10 +35,7 @@ impl Broker {
             let found = self.coordinator_of((slot, version), key_type, &request.key);
             FindCoordinatorResponse {
                 error_code: found.error_code,
-                error_message: match found.error_code {
-                    ErrorCode::NONE => Some(Str::from("NONE")),
-                    code => found.error_message.or_else(|| told(code)),
-                },
+                error_message: found.error_message.or_else(|| told(found.error_code)),
                 node_id: found.node_id,
                 host: found.host,
                 port: found.port,

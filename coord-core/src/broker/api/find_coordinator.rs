@@ -35,7 +35,7 @@ impl Broker {
             let found = self.coordinator_of((slot, version), key_type, &request.key);
             FindCoordinatorResponse {
                 error_code: found.error_code,
-                error_message: found.error_message.or_else(|| told(found.error_code)),
+                error_message: told(&found),
                 node_id: found.node_id,
                 host: found.host,
                 port: found.port,
@@ -103,11 +103,13 @@ impl Broker {
 }
 
 /// What an answer about one key says besides its code.
-fn told(code: ErrorCode) -> Option<Str> {
-    Some(match code {
-        ErrorCode::NONE => Str::from("NONE"),
-        code => Str::from(sentence(code)),
-    })
+fn told(found: &Coordinator) -> Option<Str> {
+    let text = match (found.error_code, &found.error_message) {
+        (ErrorCode::NONE, _) => Str::from("NONE"),
+        (_, Some(why)) => why.clone(),
+        (code, None) => Str::from(sentence(code)),
+    };
+    Some(text)
 }
 
 fn check(version: i16, key_type: i8, key: &str) -> Result<(), String> {

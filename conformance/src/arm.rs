@@ -1,6 +1,6 @@
 //! What a script runs against: the cores in this process, or a server behind a socket.
 
-use ackord_machine::Limits;
+use ackord_machine::{Limits, LogId};
 use ackord_proto::uuid::Uuid;
 use bytes::Bytes;
 
@@ -218,6 +218,15 @@ pub trait Arm {
     /// # Errors
     /// The arm has no hold of storage.
     fn storage(&mut self, step: &StorageStep) -> Result<(), String>;
+
+    /// Records with offsets in `gone`, firsts and lasts, leave the stored copy of a log.
+    ///
+    /// # Errors
+    /// The arm has no hold of storage.
+    fn compact(&mut self, log: LogId, gone: &[(i64, i64)]) -> Result<(), String> {
+        let _ = (log, gone);
+        Err("the store of a server is not compacted".to_string())
+    }
 
     /// Ends the broker at once; of the storage operations under way `keep` survive.
     ///

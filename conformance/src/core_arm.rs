@@ -472,6 +472,7 @@ impl Arm for CoreArm {
                 }
                 Ok(())
             }
+            StorageStep::Compact { .. } => Err("the log has no id".to_string()),
             StorageStep::FailNextAppend(fault) => {
                 self.store.fail_append(0, *fault);
                 Ok(())
@@ -485,6 +486,10 @@ impl Arm for CoreArm {
                 self.pump()
             }
         }
+    }
+
+    fn compact(&mut self, log: LogId, gone: &[(i64, i64)]) -> Result<(), String> {
+        self.store.compact(log, gone)
     }
 
     fn crash(&mut self, keep: Keep) -> Result<(), String> {

@@ -217,9 +217,16 @@ fn storage(words: &mut Words<'_>) -> Result<StorageStep, String> {
         ["hold"] => Ok(StorageStep::Hold),
         ["release"] => Ok(StorageStep::Release),
         ["complete", count] => Ok(StorageStep::Complete(number(count)?)),
+        ["compact", partition, gone @ ..] if !gone.is_empty() => Ok(StorageStep::Compact {
+            partition: topic_partition(partition)?,
+            gone: gone.iter().map(|word| range(word)).collect::<Result<_, _>>()?,
+        }),
         ["fail", "next", "append", fault] => append_fault(fault, false),
         ["fail", "next", "append", fault, "landed"] => append_fault(fault, true),
-        _ => Err("storage can hold, release, complete N or fail next append FAULT".to_string()),
+        _ => Err(
+            "storage can hold, release, complete N, compact PARTITION OFFSETS or fail next append FAULT"
+                .to_string(),
+        ),
     }
 }
 

@@ -13,6 +13,7 @@ use bytes::{Bytes, BytesMut};
 
 use self::plans::Plans;
 pub use self::plans::{Crash, Kind, Plan, Traced};
+use crate::compaction::compacted;
 use crate::script::{AppendFault, Keep};
 
 /// Bytes that a load of headers leaves of a longer batch.
@@ -41,6 +42,8 @@ pub struct MemoryStore {
     bad_log: Option<(LogId, AppendFault)>,
     /// So many loads to come fail.
     bad_loads: usize,
+    /// The load behind so many others fails.
+    bad_load_behind: Option<usize>,
     /// Logs whose last load failed.
     unread: BTreeSet<LogId>,
 }
@@ -109,6 +112,37 @@ impl MemoryStore {
         self.write(&[part]);
     }
 
+    /// The load fails that comes behind so many others.
+    pub fn fail_load_behind(&mut self, others: usize) {
+        self.bad_load_behind = Some(others);
+    }
+
+    /// Whether a load is to fail that has not come.
+    pub fn awaits_bad_load(&self) -> bool {
+        self.bad_load_behind.is_some()
+    }
+
+    /// Records with offsets in `gone`, firsts and lasts, leave a log behind the broker's back.
+    ///
+    /// # Errors
+    /// Batches of another kind than clients send without compression are in the way.
+    pub fn compact(&mut self, log: LogId, gone: &[(i64, i64)]) -> Result<(), String> {
+        let is_gone = |offset| {
+            gone.iter()
+                .any(|(first, last)| (*first..=*last).contains(&offset))
+        };
+        let stored = self.log(log);
+        let mut left = Vec::with_capacity(stored.batches.len());
+        for batch in &stored.batches {
+            match (batch.base..=batch.last).any(is_gone) {
+                true => left.extend(compacted(batch, is_gone)?),
+                false => left.push(batch.clone()),
+            }
+        }
+        stored.batches = left;
+        Ok(())
+    }
+
     /// Appends that completed, well or badly.
     pub fn appends(&self) -> usize {
         self.plans.appends()
@@ -118,6 +152,7 @@ impl MemoryStore {
     pub fn forget_plans(&mut self) {
         self.plans.forget();
         self.bad_loads = 0;
+        self.bad_load_behind = None;
         self.bad_log = None;
     }
 
@@ -196,6 +231,7 @@ impl MemoryStore {
         self.queue.clear();
         self.failed.clear();
         self.bad_loads = 0;
+        self.bad_load_behind = None;
         self.bad_log = None;
         self.unread.clear();
         let _ = self.plans.take_crash();
@@ -236,13 +272,10 @@ impl MemoryStore {
                     .take_if(|bad| parts.iter().any(|part| part.log == bad.0));
                 bad.map(|(_, fault)| fault)
             }
-            OpKind::Load { .. } if self.bad_loads > 0 => {
-                self.bad_loads -= 1;
-                Some(AppendFault {
-                    fault: StorageFault::Retriable,
-                    landed: false,
-                })
-            }
+            OpKind::Load { .. } if self.is_bad_load() => Some(AppendFault {
+                fault: StorageFault::Retriable,
+                landed: false,
+            }),
             _ => None,
         }
     }
@@ -299,6 +332,18 @@ impl MemoryStore {
                 Outcome::Done
             }
         }
+    }
+
+    /// Whether the load that comes now fails.
+    fn is_bad_load(&mut self) -> bool {
+        let now = self.bad_load_behind == Some(0);
+        self.bad_load_behind = match now {
+            true => None,
+            false => self.bad_load_behind.map(|others| others - 1),
+        };
+        let one_of_many = self.bad_loads > 0;
+        self.bad_loads -= usize::from(one_of_many);
+        now || one_of_many
     }
 
     fn log(&mut self, id: LogId) -> &mut StoredLog {

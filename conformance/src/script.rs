@@ -109,6 +109,13 @@ pub enum Keep {
 /// A step on storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StorageStep {
+    /// Records of a partition go, as where a log cleaner ran.
+    Compact {
+        /// The partition.
+        partition: TopicPartition,
+        /// First and last offset of what goes.
+        gone: Vec<(i64, i64)>,
+    },
     /// Complete so many operations although storage is held.
     Complete(usize),
     /// The next append fails.

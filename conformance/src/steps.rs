@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ackord_machine::LogId;
 use ackord_proto::api::{Request, RequestHeader, Response, encode_request_frame};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::create_topics::{CreatableTopic, CreatableTopicConfig};
@@ -15,7 +16,7 @@ use ackord_proto::str::Str;
 use crate::answers::Codes;
 use crate::arm::{Arm, Received, Taken};
 use crate::client::{Clients, Outstanding};
-use crate::script::{AcquiredSpan, Expected, Pairs, Step, Verb};
+use crate::script::{AcquiredSpan, Expected, Pairs, Step, StorageStep, Verb};
 use crate::transcript::decode_response;
 
 /// The connection of the runner itself.
@@ -123,6 +124,11 @@ impl<'a> Session<'a> {
             Step::Expect(fact) => self.check(fact),
             Step::Group { name, configs } => self.configure_group(name, configs),
             Step::Restart { wall_shift_ms } => self.arm.restart(*wall_shift_ms),
+            Step::Storage(StorageStep::Compact { partition, gone }) => {
+                let topic = self.clients.topic_id(&partition.topic);
+                let partition = partition.partition;
+                self.arm.compact(LogId { topic, partition }, gone)
+            }
             Step::Storage(step) => self.arm.storage(step),
             Step::Topic {
                 name,

@@ -30,6 +30,8 @@ pub struct BatchSpan {
     pub base: i64,
     /// Offset of the last record.
     pub last: i64,
+    /// Number of records: fewer than offsets where a cleaner has taken some.
+    pub records: i64,
     /// Whether it holds a marker instead of data.
     pub is_control: bool,
     /// Whether it belongs to a transaction.
@@ -262,6 +264,7 @@ pub(super) fn bounds(chunks: &[Bytes]) -> Vec<BatchSpan> {
         spans.push(BatchSpan {
             base: parsed.base_offset,
             last: parsed.last_offset(),
+            records: i64::from(parsed.record_count),
             is_control: parsed.is_control(),
             is_transactional: parsed.is_transactional(),
             producer_id: parsed.producer_id,

@@ -84,9 +84,12 @@ impl PartitionLog {
             if stored.last < known_to && loaded.checkpoint.is_some() {
                 continue;
             }
-            // Before the first one, batches may have been trimmed away, or be left from before.
-            let fits =
-                stored.base == self.end || (first && stored.base <= self.start.max(known_to));
+            // Before the first one, batches may have been trimmed away, or be left from before. A
+            // cleaner takes batches from anywhere in a log that is compacted.
+            let cleaned = self.config.keys_required && stored.base > self.end;
+            let fits = stored.base == self.end
+                || cleaned
+                || (first && stored.base <= self.start.max(known_to));
             if !fits {
                 return Err((self.end, "a batch is missing"));
             }
@@ -100,7 +103,7 @@ impl PartitionLog {
             first = false;
         }
         let trimmed_away = first && loaded.start == loaded.end;
-        if self.end != loaded.end && !trimmed_away {
+        if self.end != loaded.end && !trimmed_away && !self.config.keys_required {
             return Err((self.end, "its last batches are missing"));
         }
         self.end = loaded.end;

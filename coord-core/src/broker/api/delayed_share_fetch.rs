@@ -12,7 +12,7 @@ use ackord_proto::messages::share_fetch::{
 };
 use ackord_proto::records::Records;
 use ackord_proto::str::Str;
-use ackord_share_partition::{AcquireMode, Acquired};
+use ackord_share_partition::{AcquireMode, Acquired, Span};
 use bytes::Bytes;
 
 use super::super::Broker;
@@ -20,7 +20,7 @@ use super::super::gather::Missing;
 use super::super::journal::{Pending, ReadFor};
 use super::super::timing::TimerKey;
 use super::super::waits::WaitKind;
-use super::share_chunks::{keep_overlapping, markers_in, split_aborted};
+use super::share_chunks::{holes_in, keep_overlapping, markers_in, split_aborted, without};
 use super::share_common::by_topic;
 use crate::leader::ShareLoad;
 use crate::log::{PartitionLog, ReadResult};
@@ -263,14 +263,21 @@ impl Broker {
             _ => Vec::new(),
         };
         let (aborted, batches) = split_aborted(&spans, &list);
+        let holes = holes_in(&chunks, &spans);
+        let batches = without(batches, &holes);
+        let no_records: Vec<Span> = aborted
+            .iter()
+            .map(|span| Span::new(span.base, span.last))
+            .chain(holes)
+            .collect();
         let mut acquired = Vec::new();
         self.with_leader(log, &terms.group, None, |leader, ctx, out| {
             // Offsets that the read passed over hold no record any more (compaction).
             if let Some(first) = spans.first().filter(|first| from < first.base) {
                 leader.archive(ctx, &terms.group, from, first.base - 1, out);
             }
-            for span in &aborted {
-                leader.archive(ctx, &terms.group, span.base, span.last, out);
+            for span in &no_records {
+                leader.archive(ctx, &terms.group, span.first, span.last, out);
             }
             if let ShareLoad::Ready(partition) = leader.load(ctx, &terms.group, out) {
                 acquired = partition.acquire(
@@ -283,8 +290,8 @@ impl Broker {
                 );
             }
             // Behind the last batch that was acquired.
-            for span in &aborted {
-                leader.archive(ctx, &terms.group, span.base, span.last, out);
+            for span in &no_records {
+                leader.archive(ctx, &terms.group, span.first, span.last, out);
             }
             leader.note_holes(&terms.group, &markers_in(&spans, &acquired));
         });

@@ -1,5 +1,6 @@
 //! What a ShareFetch makes of the batches that were read.
 
+use ackord_proto::records::RecordIter;
 use ackord_share_partition::{Acquired, LogBatch, Span};
 use alloc::vec::Vec;
 use bytes::Bytes;
@@ -27,6 +28,51 @@ pub(super) fn split_aborted(
         }
     }
     (aborted, others)
+}
+
+/// Offsets of batches that hold no record any more: a cleaner leaves the bounds of a batch as they
+/// were. A batch that cannot be opened is taken to be whole.
+pub(super) fn holes_in(chunks: &[Bytes], spans: &[BatchSpan]) -> Vec<Span> {
+    let (mut holes, mut at) = (Vec::new(), 0);
+    for span in spans {
+        let size = Span::new(span.base, span.last).len();
+        if span.records < size && !span.is_control {
+            let batch = slice(chunks.to_vec(), at, span.size).concat();
+            if let Ok(records) = RecordIter::new(&Bytes::from(batch)) {
+                let mut from = span.base;
+                for record in records.map_while(Result::ok) {
+                    holes.push(Span::new(from, record.offset.saturating_sub(1)));
+                    from = record.offset.saturating_add(1);
+                }
+                holes.push(Span::new(from, span.last));
+            }
+        }
+        at += span.size;
+    }
+    holes.retain(|hole| !hole.is_empty());
+    holes
+}
+
+/// `batches` without `holes`, both ascending.
+pub(super) fn without(batches: Vec<LogBatch>, holes: &[Span]) -> Vec<LogBatch> {
+    if holes.is_empty() {
+        return batches;
+    }
+    let mut left = Vec::with_capacity(batches.len());
+    let mut holes = holes.iter().peekable();
+    for LogBatch { mut base, last } in batches {
+        while let Some(hole) = holes.next_if(|hole| hole.first <= last) {
+            if base < hole.first {
+                let last = hole.first - 1;
+                left.push(LogBatch { base, last });
+            }
+            base = base.max(hole.last.saturating_add(1));
+        }
+        if base <= last {
+            left.push(LogBatch { base, last });
+        }
+    }
+    left
 }
 
 /// Acquired offsets that hold a marker and no record.

@@ -40,10 +40,7 @@ def refused(producer, row, meanwhile=lambda offset: None):
     meanwhile(offsets[0])
     try:
         times = 2 if row["kind"] == "partition-twice" else 1
-        for already, text in enumerate(row["text"].split(" ")):
-            if row["kind"] == "restarted" and already > 0:
-                print("waiting", flush=True)
-                sys.stdin.readline()
+        for text in row["text"].split(" "):
             entry = TopicPartition(row["topic"], int(row["partition"]), int(row["offset"]), text)
             producer.send_offsets_to_transaction([entry] * times, metadata_of(row), PATIENCE)
         return "accepted"

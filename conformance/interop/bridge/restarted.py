@@ -5,6 +5,8 @@ not known any more, so the rest is refused; the producer must be able to abort a
 
 BROKER is a command for a broker, PROGRAM that of a producer; it gets BOOTSTRAP and a table of one row with
 two texts, and after the first says `waiting` until there is a line. Prints what became of it, and why.
+librdkafka 2.16 is not asked: where its coordinator goes away within a transaction, its call does not end
+by its own time limit (seen: four minutes for one of 30 seconds).
 """
 import shlex
 import shutil
@@ -22,6 +24,7 @@ ROW = ("restarted", "old", "registration", "transactional", "orders", 0, 1, TWO,
 def main():
     directory = tempfile.mkdtemp(prefix="ackord-bridge-")
     broker = Broker(shlex.split(sys.argv[1]), directory)
+    program = None
     try:
         servers = {"bootstrap.servers": broker.address}
         scene.prepare(servers)
@@ -42,9 +45,12 @@ def main():
         broker.start()
         found, _ = program.communicate("\n", scene.PATIENCE)
         with open(f"{directory}/broker.log") as log:
-            reasons = [line.rsplit(", and ", 1)[-1] for line in log if " refused: " in line]
+            said = [line.rsplit(" refused: ", 1)[-1] for line in log if " refused: " in line]
+            reasons = [line.rsplit(", and ", 1)[-1] for line in said]
         print(found, *reasons, sep="", end="")
     finally:
+        if program and program.poll() is None:
+            program.kill()
         broker.kill()
         shutil.rmtree(directory, ignore_errors=True)
 

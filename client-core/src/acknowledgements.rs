@@ -173,7 +173,7 @@ impl ShareAcknowledgements {
                         first_offset,
                         last_offset,
                         delivery_count,
-                        acknowledge_types: [kind].into(),
+                        acknowledge_types: kind.into(),
                         ..Default::default()
                     },
                 )

@@ -186,7 +186,7 @@ pub(crate) fn as_draft(request: TxnShareAcknowledgeRequest) -> TxnShareAcknowled
     let batch = |own: stage::AcknowledgementBatch| draft::DraftBatch {
         first_offset: own.first_offset,
         last_offset: own.last_offset,
-        acknowledge_types: own.acknowledge_types,
+        acknowledge_types: own.acknowledge_types.to_vec(),
         ..Default::default()
     };
     let partition = |own: stage::TxnShareAcknowledgePartition| draft::DraftPartition {
@@ -299,7 +299,7 @@ fn batch(
     if version == 0 {
         batch.acknowledge_type = acknowledge_type;
     } else {
-        batch.acknowledge_types = acknowledge_types;
+        batch.acknowledge_types = acknowledge_types[..].into();
         batch.delivery_count = delivery_count;
     }
     batch

@@ -190,7 +190,7 @@
 //!     first_offset: acquired.first_offset,
 //!     last_offset: acquired.last_offset,
 //!     delivery_count: acquired.delivery_count,
-//!     acknowledge_types: vec![1],
+//!     acknowledge_types: 1.into(),
 //!     ..Default::default()
 //! };
 //! # let partition = txn_share_acknowledge::TxnShareAcknowledgePartition {

@@ -191,6 +191,7 @@ extern crate self as ackord_proto;
 
 pub use ackord_proto_derive::Wire;
 
+pub mod acknowledge_types;
 pub mod api;
 pub mod coordinator_records;
 pub mod embedded;

@@ -372,7 +372,7 @@ fn txn_share_acknowledge_has_two_forms() {
 
     let typed = AcknowledgementBatch {
         delivery_count: 6,
-        acknowledge_types: vec![1, 3],
+        acknowledge_types: [1, 3][..].into(),
         ..range
     };
     let v1 = request(typed, "m", 7);

@@ -134,7 +134,7 @@ fn they_are_registered_then_staged_then_committed() {
                 b.first_offset,
                 b.last_offset,
                 b.delivery_count,
-                b.acknowledge_types.clone(),
+                b.acknowledge_types.to_vec(),
             )
         })
         .collect();
@@ -240,6 +240,17 @@ fn a_partition_that_cannot_be_registered_names_the_cause() {
     let error = bench.result(call).unwrap_err();
     let code = ErrorCode::TOPIC_AUTHORIZATION_FAILED;
     assert_eq!((error.is_abortable(), error.code()), (true, code));
+}
+
+#[test]
+fn outside_of_a_transaction_nothing_is_bound() {
+    let mut bench = producer();
+    init(&mut bench, 40, 7);
+    let call = send_acks(&mut bench, acks(AcknowledgeType::Accept));
+    assert!(matches!(
+        bench.result(call),
+        Err(ClientError::IllegalState(_))
+    ));
 }
 
 #[test]

@@ -254,7 +254,7 @@ impl Producer {
                 first_offset: offset,
                 last_offset: offset,
                 delivery_count: held.delivery,
-                acknowledge_types: vec![kinds.of(offset)],
+                acknowledge_types: kinds.of(offset).into(),
                 ..Default::default()
             });
             match partitions.last_mut() {

@@ -79,9 +79,8 @@ pub fn acks(request: &Request) -> Vec<Ack> {
             add_acks!(all, who(), &own.topics, partition_index, types);
         }
         Request::TxnShareAcknowledge(own) => {
-            let types = |batch: &txn_share_acknowledge::AcknowledgementBatch| match batch
-                .acknowledge_types
-                .as_slice()
+            let types = |batch: &txn_share_acknowledge::AcknowledgementBatch| match &batch
+                .acknowledge_types[..]
             {
                 [] => vec![batch.acknowledge_type],
                 types => types.to_vec(),

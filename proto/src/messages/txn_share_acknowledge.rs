@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::Wire;
+use crate::acknowledge_types::AcknowledgeTypes;
 use crate::error_code::ErrorCode;
 use crate::kip1289::TXN_SHARE_ACKNOWLEDGE_KEY;
 use crate::str::Str;
@@ -70,7 +71,7 @@ pub struct AcknowledgementBatch {
     pub delivery_count: i16,
     /// 0 gap, 1 accept, 2 release, 3 reject, 4 renew; one for all offsets, or one for each.
     #[wire(versions = 1..)]
-    pub acknowledge_types: Vec<i8>,
+    pub acknowledge_types: AcknowledgeTypes,
     /// Tagged fields that this version of Kafka does not define.
     pub unknown_tags: UnknownTags,
 }

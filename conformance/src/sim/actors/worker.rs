@@ -445,7 +445,7 @@ impl Work<'_> {
             match version {
                 0 => batch.acknowledge_type = *kind,
                 _ => {
-                    batch.acknowledge_types = vec![*kind];
+                    batch.acknowledge_types = (*kind).into();
                     batch.delivery_count = record.count;
                 }
             }

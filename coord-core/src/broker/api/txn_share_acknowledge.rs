@@ -442,7 +442,7 @@ mod tests {
                 first_offset,
                 last_offset,
                 delivery_count,
-                acknowledge_types: types.to_vec(),
+                acknowledge_types: types.into(),
                 ..Default::default()
             };
             stage_ranges(&batch, StageForm::Member, &mut ranges).expect("good ranges");

@@ -154,7 +154,7 @@ fn batch(batch: DraftBatch) -> AcknowledgementBatch {
     AcknowledgementBatch {
         first_offset: batch.first_offset,
         last_offset: batch.last_offset,
-        acknowledge_types: batch.acknowledge_types,
+        acknowledge_types: batch.acknowledge_types[..].into(),
         ..Default::default()
     }
 }

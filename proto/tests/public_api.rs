@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 /// The dependencies, as they are named in code, without `bytes` and our own derive.
-const OTHERS: [&str; 6] = ["nom", "crc32c", "flate2", "lz4_flex", "snap", "zstd"];
+const OTHERS: [&str; 7] = [
+    "nom", "crc32c", "flate2", "lz4_flex", "smallvec", "snap", "zstd",
+];
 
 fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).expect("a folder") {

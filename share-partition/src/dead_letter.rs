@@ -39,10 +39,13 @@ impl SharePartition {
     }
 
     /// A record as a share coordinator stores it. Why it was given up is not stored: the limit where
-    /// it has been reached, else a reject, as in Kafka.
+    /// it has been reached and gives anything up, else a reject, as in Kafka.
     pub(crate) fn stored_record(&self, state: RecordState, delivery_count: i16) -> Record {
+        let limited = !self.config.transactional;
         let hold = match state {
-            RecordState::Archiving if delivery_count >= self.config.delivery_count_limit => {
+            RecordState::Archiving
+                if limited && delivery_count >= self.config.delivery_count_limit =>
+            {
                 Hold::DeadLetterQueue(DeadLetterCause::LimitReached)
             }
             RecordState::Archiving => Hold::DeadLetterQueue(DeadLetterCause::Rejected),

@@ -5,19 +5,26 @@ use std::collections::BTreeMap;
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{OffsetFetchRequest, offset_fetch};
 
-use super::actors::{GROUPS, INPUT, MOVERS, Member, OUTPUT};
+use super::actors::{self, GROUPS, INPUT, MOVERS, Member, OUTPUT, Transactional};
 use super::ctx::Ctx;
-use super::ledger::{Ledger, Partition};
+use super::dead_letters::Ending;
+use super::ledger::{Ledger, Partition, ShareRecord};
 use super::watcher;
 use super::wire;
 use super::world::World;
 use crate::log_reader;
 use crate::sim_call;
 
-/// Accepts records of a group until there are none.
+/// Accepts records of a group until there are none; in transactions, where the group takes nothing
+/// else.
 pub async fn drain(ctx: Ctx, group: String) {
     let mut member = Member::new(&ctx, &group);
     member.join().await;
+    let mut producer = None;
+    if ctx.ledger.borrow().deliveries.transactional {
+        let own = producer.insert(Transactional::new(&ctx, &format!("drain-{group}")));
+        own.init(false).await;
+    }
     let mut empty = 0;
     while empty < 4 {
         let Ok(got) = member.fetch(2, &Vec::new(), 100, 200).await else {
@@ -29,6 +36,10 @@ pub async fn drain(ctx: Ctx, group: String) {
             continue;
         }
         empty = 0;
+        if let Some(producer) = &mut producer {
+            actors::copy_nothing(&ctx, &mut member, producer, &got).await;
+            continue;
+        }
         let acks = got.iter().map(|own| {
             let kind = i8::from(own.value.is_some());
             (own.partition, own.offset, own.offset, kind)
@@ -126,7 +137,7 @@ async fn read_partition(ctx: &Ctx, key: &Partition) -> Result<Vec<String>, Strin
             let bytes = part.records.as_ref().map(|records| records.to_bytes());
             let there = wire::values(&bytes.unwrap_or_default()).into_iter();
             let there = there.filter(|(_, value)| committed.values.contains(value));
-            let offsets = there.map(|(offset, _)| (key.1, offset));
+            let offsets = there.map(|(offset, value)| ((key.1, offset), value));
             ctx.ledger.borrow_mut().present.extend(offsets);
         }
         all.extend(committed.values);
@@ -194,6 +205,9 @@ fn judge_values(ledger: &mut Ledger, visible: &BTreeMap<Partition, Vec<String>>)
         let seen = outputs.iter().filter(|value| there(value)).count();
         let problem = match (seen, txn.answered) {
             (0, Some(true)) if !outputs.is_empty() => "was committed and is not there",
+            (0, _) if !outputs.is_empty() && txn.stored && txn.decision == Some(true) => {
+                "was decided to commit and is not there"
+            }
             (1.., Some(false)) => "was aborted and is there",
             (1.., _) if txn.decision != Some(true) => "is there, and nobody committed it",
             (1.., _) if seen < outputs.len() => "is there in part",
@@ -242,37 +256,39 @@ pub fn reached_the_end(world: &World<'_>, group: &str) -> Vec<String> {
     problems
 }
 
+/// How each record ended, by the transactions that acknowledged it.
+fn endings(ledger: &Ledger, problems: &mut Vec<String>) -> BTreeMap<ShareRecord, Ending> {
+    let mut endings: BTreeMap<ShareRecord, Ending> = BTreeMap::new();
+    let mut copied: BTreeMap<&ShareRecord, Vec<usize>> = BTreeMap::new();
+    for (number, txn) in ledger.txns.iter().enumerate() {
+        let stored = txn.stored && txn.decision == Some(true);
+        let committed = txn.seen || txn.answered == Some(true) || stored;
+        // Nothing but acknowledgements, and nobody heard how it ended.
+        let unknown =
+            txn.decision == Some(true) && txn.answered.is_none() && txn.outputs.is_empty();
+        for (key, kind) in &txn.staged {
+            if committed {
+                copied.entry(key).or_default().push(number);
+                endings.entry(key.clone()).or_default().surely.insert(*kind);
+            } else if unknown {
+                let ending = endings.entry(key.clone()).or_default();
+                ending.perhaps.insert(*kind);
+            }
+        }
+    }
+    for (key, txns) in copied {
+        if txns.len() > 1 && !ledger.is_reset(&key.0, &key.1.0) {
+            problems.push(format!("{key:?} was copied by {txns:?}"));
+        }
+    }
+    endings
+}
+
 /// Records against what ended them.
 pub fn account(world: &World<'_>) -> Vec<String> {
     let ledger = world.ledger.borrow();
     let mut problems = Vec::new();
-    let mut ended: BTreeMap<&(String, Partition, i64), Vec<usize>> = BTreeMap::new();
-    for (number, txn) in ledger.txns.iter().enumerate() {
-        let committed = match (txn.seen, txn.answered) {
-            (true, _) | (_, Some(true)) => true,
-            // Nothing but acknowledgements, and nobody heard how it ended.
-            _ => continue,
-        };
-        if committed {
-            for key in txn.staged.keys() {
-                ended.entry(key).or_default().push(number);
-            }
-        }
-    }
-    let unknown: Vec<&(String, Partition, i64)> = ledger
-        .txns
-        .iter()
-        .filter(|txn| {
-            txn.decision == Some(true) && txn.answered.is_none() && txn.outputs.is_empty()
-        })
-        .flat_map(|txn| txn.staged.keys())
-        .collect();
-    for (key, txns) in &ended {
-        let reset = ledger.is_reset(&key.0, &key.1.0);
-        if txns.len() > 1 && !reset {
-            problems.push(format!("{key:?} was copied by {txns:?}"));
-        }
-    }
+    let mut endings = endings(&ledger, &mut problems);
     for broker in world.cluster.brokers() {
         let Some(topic) = broker.cluster().topic(INPUT) else {
             continue;
@@ -291,17 +307,36 @@ pub fn account(world: &World<'_>) -> Vec<String> {
                         (INPUT.to_string(), log.partition),
                         offset,
                     );
-                    let record = ledger.deliveries.records.get(&key);
-                    let at_limit = ledger.deliveries.at_limit.contains(&key);
-                    let given = record.is_some_and(|own| own.given);
-                    let known =
-                        ended.contains_key(&key) || unknown.contains(&&key) || given || at_limit;
-                    if !known && !ledger.undelivered_is_right(log.partition, offset) {
-                        problems.push(format!("{key:?} is done, and nobody finished it"));
-                    }
+                    let ending = endings.remove(&key).unwrap_or_default();
+                    let problem = judge_record(&ledger, &key, ending);
+                    problems.extend(problem.map(|what| format!("{key:?} {what}")));
                 }
             }
         }
     }
     problems
+}
+
+/// What is wrong with a record that is done, with what clients did outside of transactions.
+fn judge_record(ledger: &Ledger, key: &ShareRecord, mut ending: Ending) -> Option<String> {
+    let deliveries = &ledger.deliveries;
+    // There only transactions end anything.
+    if !deliveries.transactional {
+        ending.at_limit = deliveries.at_limit.contains(key);
+        if let Some(record) = deliveries.records.get(key) {
+            ending.surely.extend(record.settled);
+            ending.perhaps.extend(&record.given);
+        }
+    }
+    let value = ledger.present.get(&(key.1.1, key.2));
+    match ledger.queue {
+        Some(copies) => {
+            let letters = ledger.letters.get(key).map_or(&[][..], Vec::as_slice);
+            ending.judge(letters, value, copies)
+        }
+        None if value.is_some() && !ending.is_explained() => {
+            Some("is done, and nobody finished it".to_string())
+        }
+        None => None,
+    }
 }

@@ -114,6 +114,11 @@ impl Ctx {
         self.wish(Wish::HangUp).await;
     }
 
+    /// The time, in microseconds.
+    pub fn now_us(&self) -> u64 {
+        self.shared.now_ms.get() * 1000
+    }
+
     /// The run comes to its end.
     pub fn stopping(&self) -> bool {
         self.shared.stopping.get()

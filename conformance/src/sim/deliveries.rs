@@ -26,8 +26,10 @@ pub struct Record {
     /// When somebody acknowledged it last: a transaction (version 0 names no member and takes it from
     /// any), or its own member, maybe with a late copy.
     asked_us: Option<u64>,
-    /// Some plain accept, reject or gap was sent for it.
-    pub given: bool,
+    /// Types of plain accepts, rejects and gaps that were sent for it.
+    pub given: BTreeSet<i8>,
+    /// The type with which a plain acknowledgement ended it, as its answer says.
+    pub settled: Option<i8>,
     /// A plain accept or reject was answered with success: with which type.
     pub plain: Option<i8>,
     /// The transaction whose confirmed commit ended it.
@@ -92,6 +94,10 @@ pub struct Deliveries {
     pub(super) reset: BTreeSet<(String, String)>,
     /// Acknowledgements of records that somebody else held, or nobody any more, by connection.
     intrusions: BTreeSet<(u64, ShareRecord)>,
+    /// Acknowledgements of records below the start offset, which change nothing, by connection.
+    silent: BTreeSet<(u64, ShareRecord)>,
+    /// Groups acknowledge in transactions only.
+    pub transactional: bool,
     /// Where share partitions start, as was seen last.
     pub starts: BTreeMap<(String, Partition), i64>,
     /// Records that were seen with as many deliveries as there may be.
@@ -146,13 +152,20 @@ impl Deliveries {
             let below = start.is_some_and(|start| offset < *start);
             let reset = self.is_reset(&key);
             let record = self.records.entry(key.clone()).or_default();
-            let plain = !matches!(request, Request::TxnShareAcknowledge(_));
+            let plain = wire::share_member(request).is_some();
+            // In transactional mode, letting go of what somebody else has is no news.
+            let settles = self.transactional && kind == 2;
             let intrudes = record.holder.as_ref().is_some_and(|own| {
                 let other = own.member != member && own.surely_until_us > now_us;
                 let late = own.member == member && own.until_us < now_us;
                 own.era == self.era && (other || late)
             });
-            if plain && intrudes && !below && !reset {
+            if plain && below {
+                self.silent.insert((conn, key.clone()));
+            } else {
+                self.silent.remove(&(conn, key.clone()));
+            }
+            if plain && intrudes && !below && !reset && !settles {
                 self.intrusions.insert((conn, key));
             } else {
                 self.intrusions.remove(&(conn, key));
@@ -170,7 +183,9 @@ impl Deliveries {
                 _ => record.holder = None,
             }
             record.asked_us = Some(now_us);
-            record.given |= plain && matches!(kind, 0 | 1 | 3);
+            if plain && matches!(kind, 0 | 1 | 3) {
+                record.given.insert(kind);
+            }
         }
     }
 
@@ -193,6 +208,7 @@ impl Deliveries {
             }
             let key = (group, (topic.clone(), partition), offset);
             let intrudes = self.intrusions.remove(&(conn, key.clone()));
+            let silent = self.silent.remove(&(conn, key.clone()));
             if intrudes && matches!(kind, 1..=3) {
                 self.problems.push(format!(
                     "{key:?} was acknowledged by somebody who does not hold it"
@@ -201,6 +217,9 @@ impl Deliveries {
             if matches!(kind, 1 | 3) {
                 let record = self.records.entry(key).or_default();
                 record.plain.get_or_insert(kind);
+                if !silent {
+                    record.settled.get_or_insert(kind);
+                }
             }
         }
         let mut values = Vec::new();

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ackord_proto::api::{Request, Response};
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::{
-    FetchRequest, FetchResponse, ProduceRequest, ProduceResponse, TxnShareAcknowledgeRequest,
-    TxnShareAcknowledgeResponse,
-};
+use ackord_proto::messages::{FetchRequest, FetchResponse, ProduceRequest, ProduceResponse};
 use ackord_proto::uuid::Uuid;
 
+use super::actors::QUEUE;
+use super::dead_letters::Letters;
 use super::deliveries::Deliveries;
 use super::sessions::Sessions;
+use super::stages::Stages;
 use crate::log_reader;
 
 /// A partition by its topic's name.
@@ -22,7 +22,7 @@ pub type Partition = (String, i32);
 pub type ShareRecord = (String, Partition, i64);
 
 /// Transactional id, producer id and epoch.
-type Pair = (String, i64, i16);
+pub type Pair = (String, i64, i16);
 
 /// One transaction of one client.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +31,10 @@ pub struct Txn {
     pub tid: String,
     /// Producer.
     pub producer: (i64, i16),
+    /// Whoever came back for it with two-phase commit (KIP-939).
+    pub heirs: Vec<(i64, i16)>,
+    /// Its client has stored the decision.
+    pub stored: bool,
     /// Values sent to each partition.
     pub outputs: BTreeMap<Partition, Vec<String>>,
     /// Where its last batch is in each partition, as far as the broker has told.
@@ -58,6 +62,19 @@ pub struct Produced {
     pub acked: bool,
 }
 
+/// What a participant of two-phase commit has stored, beside the broker.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared {
+    /// Number of the transaction.
+    pub txn: usize,
+    /// The pair under which it was prepared.
+    pub producer: (i64, i16),
+    /// How it is to end, once that is decided.
+    pub decision: Option<bool>,
+    /// The broker was asked to end it.
+    pub asked: bool,
+}
+
 /// The account of a run.
 #[derive(Debug, Default)]
 pub struct Ledger {
@@ -82,10 +99,14 @@ pub struct Ledger {
     next_value: u64,
     /// EndTxn of a producer that was confirmed: outcome, by transactional id, id and epoch.
     ended: BTreeMap<Pair, bool>,
-    /// When an EndTxn of a producer was first confirmed, in microseconds.
-    ended_us: BTreeMap<Pair, u64>,
-    /// Producers for which acknowledgements were registered.
-    registered: BTreeSet<Pair>,
+    /// Acknowledgements in transactions.
+    stages: Stages,
+    /// What participants of two-phase commit have stored, by transactional id.
+    pub prepared: BTreeMap<String, Prepared>,
+    /// The dead letter queue, where groups have one: whether copies have values.
+    pub queue: Option<bool>,
+    /// What is in it, at the end.
+    pub letters: Letters,
     /// Transactional ids whose producer changed since.
     renewed: BTreeSet<Pair>,
     problems: Vec<String>,
@@ -94,13 +115,13 @@ pub struct Ledger {
     /// Counts commits that a client was told of.
     pub commits: u64,
     /// Offsets of the input topic with a record that was not aborted, as the end of the run saw it.
-    pub present: BTreeSet<(i32, i64)>,
+    pub present: BTreeMap<(i32, i64), String>,
 }
 
 impl Ledger {
     /// A group may pass the offset without delivering it.
     pub fn undelivered_is_right(&self, partition: i32, offset: i64) -> bool {
-        !self.present.contains(&(partition, offset))
+        !self.present.contains_key(&(partition, offset))
     }
 
     /// A broken promise.
@@ -174,10 +195,13 @@ impl Ledger {
     /// A request has reached the broker.
     pub fn on_request(&mut self, now_us: u64, conn: u64, request: &Request) {
         self.sessions.on_request(conn, request);
+        self.stages.on_request(request);
         match request {
             Request::ShareFetch(_)
             | Request::ShareAcknowledge(_)
-            | Request::TxnShareAcknowledge(_) => {
+            | Request::TxnOffsetCommit(_)
+            | Request::TxnShareAcknowledge(_)
+            | Request::TxnShareAcknowledgeDraft(_) => {
                 let names = &self.names;
                 self.deliveries.on_request(now_us, conn, request, names);
             }
@@ -185,14 +209,6 @@ impl Ledger {
                 let member = (request.group_id.to_string(), request.member_id.to_string());
                 self.deliveries.member_gone(now_us, &member);
                 self.sessions.left(&member);
-            }
-            Request::AddShareAcksToTxn(request) => {
-                let pair = (
-                    request.transactional_id.to_string(),
-                    request.producer_id,
-                    request.producer_epoch,
-                );
-                self.registered.insert(pair);
             }
             Request::InitProducerId(request) => {
                 if let Some(tid) = &request.transactional_id {
@@ -259,6 +275,12 @@ impl Ledger {
         if let Some(problem) = self.sessions.on_response(conn, request, response) {
             self.problem(problem);
         }
+        let staged = self
+            .stages
+            .on_response(arrived_us, request, version, response);
+        if let Some(problem) = staged {
+            self.problem(problem);
+        }
         match (request, response) {
             (Request::EndTxn(request), Response::EndTxn(response)) => {
                 let key = (
@@ -270,9 +292,6 @@ impl Ledger {
                     self.problem(format!("{key:?} was given the last epoch of all"));
                 }
                 self.end_answered(now_us, key, request.committed, version, response.error_code);
-            }
-            (Request::TxnShareAcknowledge(request), Response::TxnShareAcknowledge(response)) => {
-                self.stage_answered(arrived_us, request, response);
             }
             (Request::InitProducerId(request), Response::InitProducerId(response)) => {
                 if let Some(tid) = &request.transactional_id {
@@ -363,9 +382,48 @@ impl Ledger {
 
     /// The newest transaction under a producer.
     fn txn_under(&mut self, key: &Pair) -> Option<usize> {
-        self.txns
-            .iter()
-            .rposition(|txn| txn.tid == key.0 && txn.producer == (key.1, key.2))
+        self.txns.iter().rposition(|txn| {
+            let own = (key.1, key.2);
+            txn.tid == key.0 && (txn.producer == own || txn.heirs.contains(&own))
+        })
+    }
+
+    /// A participant of two-phase commit stores how its prepared transaction is to end, unless it has
+    /// done so; returns what is stored.
+    pub fn decide(&mut self, tid: &str, commit: bool) -> bool {
+        let Some(prepared) = self.prepared.get_mut(tid) else {
+            return commit;
+        };
+        let decision = *prepared.decision.get_or_insert(commit);
+        let txn = &mut self.txns[prepared.txn];
+        txn.stored = true;
+        txn.decision = Some(decision);
+        decision
+    }
+
+    /// It is known that a transaction has ended as its client decided.
+    pub fn resolved(&mut self, now_us: u64, number: usize) {
+        if let Some(commit) = self.txns[number].decision {
+            self.confirm(now_us, number, commit);
+        }
+    }
+
+    fn confirm(&mut self, now_us: u64, number: usize, commit: bool) {
+        let txn = &mut self.txns[number];
+        if txn.answered.is_some_and(|own| own != commit) {
+            self.problem(format!(
+                "T{number} was confirmed both committed and aborted"
+            ));
+        } else if txn.answered.is_none() {
+            txn.answered = Some(commit);
+            txn.answered_us = now_us;
+            self.commits += u64::from(commit);
+            let staged = std::mem::take(&mut self.txns[number].staged);
+            if commit {
+                self.deliveries.committed(number, &staged);
+            }
+            self.txns[number].staged = staged;
+        }
     }
 
     fn end_answered(
@@ -379,27 +437,16 @@ impl Ledger {
         let newest = self.txns.iter().rposition(|txn| txn.tid == key.0);
         let txn = self.txn_under(&key);
         if code == ErrorCode::NONE {
+            if let Some(problem) = self.stages.ended(now_us, &key, commit, version) {
+                self.problem(problem);
+            }
             if version >= 5 {
-                self.ended_us.entry(key.clone()).or_insert(now_us);
                 self.ended.insert(key, commit);
             }
             let Some(number) = txn else { return };
-            let txn = &mut self.txns[number];
             // Late copies of the end of an earlier transaction are answered like the first.
-            if version >= 5 || txn.decision == Some(commit) {
-                if txn.answered.is_some_and(|own| own != commit) {
-                    let what = format!("T{number} was confirmed both committed and aborted");
-                    self.problem(what);
-                } else if txn.answered.is_none() {
-                    txn.answered = Some(commit);
-                    txn.answered_us = now_us;
-                    self.commits += u64::from(commit);
-                    let staged = std::mem::take(&mut self.txns[number].staged);
-                    if commit {
-                        self.deliveries.committed(number, &staged);
-                    }
-                    self.txns[number].staged = staged;
-                }
+            if version >= 5 || self.txns[number].decision == Some(commit) {
+                self.confirm(now_us, number, commit);
             }
             return;
         }
@@ -415,38 +462,6 @@ impl Ledger {
         if repeated && broken.contains(&code) {
             self.problem(format!(
                 "{key:?}: a repeated EndTxn was answered {code} after NONE"
-            ));
-        }
-    }
-
-    /// Only a transaction that is ongoing and was told of acknowledgements takes any.
-    fn stage_answered(
-        &mut self,
-        arrived_us: u64,
-        request: &TxnShareAcknowledgeRequest,
-        response: &TxnShareAcknowledgeResponse,
-    ) {
-        let mut parts = response.responses.iter().flat_map(|own| &own.partitions);
-        let taken = response.error_code == ErrorCode::NONE
-            && parts.any(|part| part.error_code == ErrorCode::NONE);
-        if !taken {
-            return;
-        }
-        let pair = (
-            request.transactional_id.to_string(),
-            request.producer_id,
-            request.producer_epoch,
-        );
-        if self
-            .ended_us
-            .get(&pair)
-            .is_some_and(|ended| *ended < arrived_us)
-        {
-            self.problem(format!("{pair:?} staged records after its end"));
-        }
-        if !self.registered.contains(&pair) {
-            self.problem(format!(
-                "{pair:?} staged records and has registered nothing"
             ));
         }
     }
@@ -481,6 +496,7 @@ impl Ledger {
             for part in &topic.partitions {
                 let name = topic.topic.to_string();
                 if part.error_code != ErrorCode::NONE
+                    || name == QUEUE
                     || self.trimmed.contains(&name)
                     || self.deleted.contains(&name)
                 {

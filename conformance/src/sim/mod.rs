@@ -6,9 +6,10 @@
 //! last writes kept, connections break before or after a request was carried out, and bytes arrive
 //! again later. Then faults stop, and everything that was begun has to end ([`run`]).
 //!
-//! [`ledger`] and [`deliveries`] are the oracle: they read the wire and know what was promised.
+//! [`ledger`], [`deliveries`] and [`stages`] are the oracle: they read the wire and know what was
+//! promised.
 //! [`watcher`] looks into the machines, and now and then builds them anew from what is stored, to
-//! compare. [`audit`] draws up the account at the end.
+//! compare. [`audit`] draws up the account at the end, with [`dead_letters`].
 //!
 //! The broker is placed on one node ([`one_node`]), or its machines on four ([`spread`]).
 //!
@@ -20,6 +21,7 @@ pub mod chance;
 pub mod cluster;
 pub mod command;
 pub mod ctx;
+pub mod dead_letters;
 pub mod deliveries;
 pub mod hooks;
 pub mod ledger;
@@ -31,6 +33,7 @@ pub mod run;
 pub mod sessions;
 pub mod shrink;
 pub mod spread;
+pub mod stages;
 pub mod watcher;
 pub mod wire;
 pub mod workload;

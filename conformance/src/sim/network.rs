@@ -3,6 +3,7 @@
 use ackord_proto::api::Request;
 
 use super::chance::Chance;
+use super::wire;
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +59,15 @@ pub fn fate(net: &mut Chance, request: &Request, version: i16, permille: u64) ->
 }
 
 /// Before transaction version 2 nothing tells a late request from one of the next transaction; that
-/// is known, and the reason for version 2 (KIP-890).
+/// is known, and the reason for version 2 (KIP-890). Acknowledgements by text are safe there all the
+/// same. Who begins anew with two-phase commit aborts what was prepared, whenever that arrives
+/// (KIP-939).
 fn may_be_late(request: &Request, version: i16) -> bool {
     match request {
         Request::AddOffsetsToTxn(_) | Request::AddPartitionsToTxn(_) => false,
-        Request::EndTxn(_) | Request::TxnOffsetCommit(_) => version >= 5,
+        Request::EndTxn(_) => version >= 5,
+        Request::InitProducerId(own) => !own.enable_2pc || own.keep_prepared_txn,
+        Request::TxnOffsetCommit(own) => version >= 5 || wire::has_text(own),
         Request::Produce(own) => version >= 12 || own.transactional_id.is_none(),
         _ => true,
     }

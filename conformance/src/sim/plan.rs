@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use ackord_machine::{Limits, StorageFault};
 
+use super::actors::QUEUE;
 use super::chance::Chance;
 use super::cluster::NodeFault;
 use super::workload::{ClientKind, Workload};
@@ -36,6 +37,8 @@ pub struct Plan {
     pub first_epoch: Option<i16>,
     /// Configurations of each share group.
     pub group_configs: Vec<(&'static str, String)>,
+    /// The dead letter queue is there from the start.
+    pub has_queue: bool,
     /// Partitions of the input and output topics.
     pub partitions: i32,
     /// Clients, by number.
@@ -87,6 +90,12 @@ impl Plan {
                 "1000".to_string(),
             ),
             ("group.share.max.share.sessions", "50".to_string()),
+            ("transaction.two.phase.commit.enable", "true".to_string()),
+            ("unstable.api.versions.enable", "true".to_string()),
+            (
+                "errors.deadletterqueue.auto.create.topics.enable",
+                "true".to_string(),
+            ),
         ];
         let limits = Limits {
             checkpoint_appends: sizes.pick(&[3, 7, 20, 100]),
@@ -96,7 +105,7 @@ impl Plan {
             ..Limits::default()
         };
         let isolation = sizes.pick(&["read_committed", "read_uncommitted"]);
-        let group_configs = vec![
+        let mut group_configs = vec![
             ("share.auto.offset.reset", "earliest".to_string()),
             (
                 "share.record.lock.duration.ms",
@@ -110,6 +119,17 @@ impl Plan {
             ("share.isolation.level", isolation.to_string()),
             ("share.session.timeout.ms", "45000".to_string()),
         ];
+        let mut draws = chance.fork("groups");
+        if draws.percent(workload.transactional_mode) {
+            let mode = "transactional".to_string();
+            group_configs.push(("share.acknowledgement.mode", mode));
+        }
+        if draws.percent(50) {
+            let copies = draws.percent(70).to_string();
+            group_configs.push(("errors.deadletterqueue.topic.name", QUEUE.to_string()));
+            group_configs.push(("errors.deadletterqueue.copy.record.enable", copies));
+        }
+        let has_queue = draws.percent(70);
         let length_ms = workload.length_ms;
         let calm = sizes.percent(10);
         Plan {
@@ -128,6 +148,7 @@ impl Plan {
             configs,
             limits,
             group_configs,
+            has_queue,
             length_ms,
         }
     }

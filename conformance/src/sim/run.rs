@@ -6,15 +6,16 @@ use std::rc::Rc;
 
 use ackord_coord_core::BrokerConfig;
 
-use super::actors::{self, GROUPS, INPUT, OUTPUT, Temper};
+use super::actors::{self, GROUPS, INPUT, OUTPUT, QUEUE, Temper};
 use super::audit;
 use super::ctx::Ctx;
+use super::dead_letters;
 use super::ledger::Ledger;
 use super::one_node::OneNode;
 use super::plan::{Plan, Without};
 use super::spread;
 use super::watcher;
-use super::workload::{ClientKind, Placement, Workload};
+use super::workload::{ClientKind, Placement, Way, Workload};
 use super::world::World;
 
 /// Longer than any transaction, lock and session.
@@ -111,6 +112,11 @@ fn configure(plan: &Plan, ledger: &mut Ledger) {
     ledger.deliveries.limit = i16::try_from(limit).unwrap_or(i16::MAX);
     let committed = ("share.isolation.level", "read_committed".to_string());
     ledger.reads_committed = plan.group_configs.contains(&committed);
+    let mode = ("share.acknowledgement.mode", "transactional".to_string());
+    ledger.deliveries.transactional = plan.group_configs.contains(&mode);
+    let copies = "errors.deadletterqueue.copy.record.enable";
+    let mut copies = plan.group_configs.iter().filter(|own| own.0 == copies);
+    ledger.queue = copies.next().map(|(_, value)| value == "true");
 }
 
 fn ctx(plan: &Plan, world: &World<'_>, name: &str) -> Ctx {
@@ -123,7 +129,7 @@ fn ctx(plan: &Plan, world: &World<'_>, name: &str) -> Ctx {
 
 fn live(plan: &Plan, without: &Without, world: &mut World<'_>) {
     let own = ctx(plan, world, "setup");
-    let story = actors::set_up(own.clone(), plan.group_configs.clone());
+    let story = actors::set_up(own.clone(), plan.group_configs.clone(), plan.has_queue);
     let setup = world.add(own, Box::pin(story), 0);
     world.run(60_000, |world| world.is_done(setup));
     if let Some(epoch) = plan.first_epoch {
@@ -151,6 +157,7 @@ fn live(plan: &Plan, without: &Without, world: &mut World<'_>) {
     for client in &clients {
         world.vanish(*client);
     }
+    come_back(plan, world);
     let until = world.now_ms() + UNTIL_ALL_IS_OVER_MS;
     world.run(until, |_| false);
     if world.problems.is_empty() {
@@ -164,6 +171,28 @@ fn live(plan: &Plan, without: &Without, world: &mut World<'_>) {
     }
 }
 
+/// Who took part in two-phase commit ends what it has prepared, since nobody else does; and the dead
+/// letter queue can be written.
+fn come_back(plan: &Plan, world: &mut World<'_>) {
+    let own = ctx(plan, world, "keeper");
+    let mut clients = vec![world.add(own.clone(), Box::pin(actors::open_queue(own, true)), 0)];
+    for kind in &plan.clients {
+        if let ClientKind::Participant { tid, .. } = kind {
+            let own = ctx(plan, world, &format!("heir of {tid}"));
+            let story = actors::settle(own.clone(), tid.clone());
+            clients.push(world.add(own, Box::pin(story), 0));
+        }
+    }
+    let until = world.now_ms() + 60_000;
+    world.run(until, |world| {
+        clients.iter().all(|client| world.is_done(*client))
+    });
+    if !world.ledger.borrow().prepared.is_empty() {
+        let left = format!("still prepared: {:?}", world.ledger.borrow().prepared);
+        world.problems.push(left);
+    }
+}
+
 /// Transactional ids that have seen almost all epochs.
 fn grow_old(plan: &Plan, world: &mut World<'_>, epoch: i16) {
     let tids: BTreeSet<String> = plan
@@ -172,6 +201,7 @@ fn grow_old(plan: &Plan, world: &mut World<'_>, epoch: i16) {
         .filter_map(|kind| match kind {
             ClientKind::Worker { tid, .. }
             | ClientKind::Mover { tid, .. }
+            | ClientKind::Participant { tid, .. }
             | ClientKind::Resetter { tid, .. }
             | ClientKind::Feeder { tid, .. } => Some(tid.clone()),
             _ => None,
@@ -191,6 +221,7 @@ fn start(plan: &Plan, world: &mut World<'_>, number: usize, kind: &ClientKind) -
         ClientKind::Admin => "admin",
         ClientKind::Feeder { .. } => "feeder",
         ClientKind::Mover { .. } => "mover",
+        ClientKind::Participant { .. } => "participant",
         ClientKind::Plain { .. } => "plain",
         ClientKind::Producer => "producer",
         ClientKind::Reader => "reader",
@@ -200,12 +231,15 @@ fn start(plan: &Plan, world: &mut World<'_>, number: usize, kind: &ClientKind) -
     };
     let own = ctx(plan, world, &format!("{word}{number}"));
     let delay = own.below(500);
-    let temper = Temper {
+    let mut temper = Temper {
         aborts: own.pick(&[0, 20, 60]),
         vanishes: own.pick(&[0, 3, 10]),
         dawdles: own.pick(&[0, 5, 15]),
         odd: own.pick(&[0, 10, 30]),
         rejects: own.pick(&[0, 10]),
+        careless: 3,
+        way: Way::Native,
+        old: own.percent(25),
     };
     let story: super::world::Running = match kind.clone() {
         ClientKind::Admin => Box::pin(actors::admin(own.clone())),
@@ -214,12 +248,21 @@ fn start(plan: &Plan, world: &mut World<'_>, number: usize, kind: &ClientKind) -
             produce_version,
         } => Box::pin(actors::feeder(own.clone(), tid, produce_version)),
         ClientKind::Mover { tid, new } => Box::pin(actors::mover(own.clone(), tid, new)),
+        ClientKind::Participant { group, tid } => {
+            temper.old = false;
+            Box::pin(actors::participant(own.clone(), group, tid, temper))
+        }
         ClientKind::Plain { group } => Box::pin(actors::plain(own.clone(), group)),
         ClientKind::Producer => Box::pin(actors::producer(own.clone())),
         ClientKind::Reader => Box::pin(actors::reader(own.clone())),
         ClientKind::Resetter { group, tid } => Box::pin(actors::resetter(own.clone(), group, tid)),
         ClientKind::Vandal => Box::pin(actors::vandal(own.clone())),
-        ClientKind::Worker { group, tid } => {
+        ClientKind::Worker { group, tid, way } => {
+            temper.way = way;
+            match way {
+                Way::Native => {}
+                Way::Text(version) => temper.old = version < 5,
+            }
             Box::pin(actors::worker(own.clone(), group, tid, temper))
         }
     };
@@ -235,11 +278,28 @@ fn still_open(world: &mut World<'_>) {
         .flat_map(crate::core_view::open_items)
         .collect();
     let in_flight = in_flight(world);
+    let letters = letters_to_come(world);
     let all = open
         .into_iter()
         .chain(in_flight)
+        .chain(letters)
         .map(|what| format!("still {what}"));
     world.problems.extend(all);
+}
+
+/// Records that wait for their copies in the dead letter queue.
+fn letters_to_come(world: &World<'_>) -> Vec<String> {
+    let brokers = world.cluster.brokers().into_iter();
+    let states = brokers
+        .flat_map(|broker| broker.share_coordinators())
+        .flat_map(|own| own.states());
+    states
+        .filter(|(_, state)| state.has_dead_letters())
+        .map(|(key, _)| {
+            let (group, partition) = (&key.group, key.partition);
+            format!("records of {group}, partition {partition}, wait for their copies")
+        })
+        .collect()
 }
 
 fn in_flight(world: &World<'_>) -> Vec<String> {
@@ -269,7 +329,8 @@ fn drain(plan: &Plan, world: &mut World<'_>) {
         .clients
         .iter()
         .filter_map(|kind| match kind {
-            ClientKind::Plain { group }
+            ClientKind::Participant { group, .. }
+            | ClientKind::Plain { group }
             | ClientKind::Resetter { group, .. }
             | ClientKind::Worker { group, .. } => Some(group.as_str()),
             _ => None,
@@ -291,9 +352,15 @@ fn drain(plan: &Plan, world: &mut World<'_>) {
             world.problems.extend(problems);
         }
     }
+    let brokers = world.cluster.brokers();
+    let topic = brokers.first().and_then(|own| own.cluster().topic(QUEUE));
+    let letters = topic.map_or(0, |topic| topic.partitions);
     let own = ctx(plan, world, "auditor");
     let story = audit::read(own.clone(), vec![(OUTPUT, 2), (INPUT, 2)]);
     let client = world.add(own, Box::pin(story), 0);
+    let own = ctx(plan, world, "reader of letters");
+    let story = dead_letters::read(own.clone(), letters);
+    let other = world.add(own, Box::pin(story), 0);
     let until = world.now_ms() + 60_000;
-    world.run(until, |world| world.is_done(client));
+    world.run(until, |world| world.is_done(client) && world.is_done(other));
 }

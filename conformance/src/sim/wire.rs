@@ -1,14 +1,15 @@
 //! Requests taken apart and put together.
 
+use ackord_coord_core::share::acks_text;
 use ackord_proto::api::{Request, Response};
 use ackord_proto::coordinator_records::{
     TransactionLogKey, TransactionLogValue, encode_key, encode_value,
 };
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::messages::{
-    FetchRequest, ProduceRequest, fetch,
+    FetchRequest, ProduceRequest, TxnOffsetCommitRequest, fetch,
     produce::{PartitionProduceData, TopicProduceData},
-    share_acknowledge, share_fetch, txn_share_acknowledge,
+    share_acknowledge, share_fetch, txn_share_acknowledge, txn_share_acknowledge_draft as draft,
 };
 use ackord_proto::records::{BatchBuilder, BatchIter, RecordIter};
 use ackord_proto::str::Str;
@@ -88,9 +89,71 @@ pub fn acks(request: &Request) -> Vec<Ack> {
             let who = || (own.group_id.to_string(), own.member_id.to_string());
             add_acks!(all, who(), &own.topics, partition, types);
         }
+        Request::TxnShareAcknowledgeDraft(own) => {
+            let types = |batch: &draft::DraftBatch| batch.acknowledge_types.clone();
+            let who = || (own.group_id.to_string(), own.member_id.to_string());
+            add_acks!(all, who(), &own.topics, partition_index, types);
+        }
+        Request::TxnOffsetCommit(own) => {
+            for topic in &own.topics {
+                for part in &topic.partitions {
+                    let text = part.committed_metadata.as_deref().unwrap_or_default();
+                    for range in acks_text::parse(text).unwrap_or_default() {
+                        let kind = range.acknowledge_type;
+                        for offset in range.first_offset..=range.last_offset {
+                            let who = (own.group_id.to_string(), own.member_id.to_string());
+                            let place = (topic.topic_id, part.partition_index);
+                            all.push((who.0, who.1, place.0, place.1, offset, kind));
+                        }
+                    }
+                }
+            }
+        }
         _ => {}
     }
     all
+}
+
+/// A TxnOffsetCommit acknowledges by text.
+pub fn has_text(request: &TxnOffsetCommitRequest) -> bool {
+    let mut parts = request.topics.iter().flat_map(|topic| &topic.partitions);
+    parts.any(|part| {
+        let text = part.committed_metadata.as_deref().unwrap_or_default();
+        text.starts_with(acks_text::PREFIX)
+    })
+}
+
+/// Acknowledgements of a partition as text: offset, delivery count and type of each.
+pub fn text(acks: &[(i64, i16, i8)]) -> String {
+    /// First and last offset, and the delivery count.
+    type Ranges = Vec<(i64, i64, i16)>;
+    let mut kinds: Vec<(i8, Ranges)> = Vec::new();
+    for (offset, count, kind) in acks {
+        if !kinds.iter().any(|own| own.0 == *kind) {
+            kinds.push((*kind, Vec::new()));
+        }
+        let ranges = kinds.iter_mut().find(|own| own.0 == *kind);
+        let Some((_, ranges)) = ranges else { continue };
+        match ranges.last_mut() {
+            Some(last) if last.1 + 1 == *offset && last.2 == *count => last.1 = *offset,
+            _ => ranges.push((*offset, *offset, *count)),
+        }
+    }
+    let words = kinds.iter().map(|(kind, ranges)| {
+        let name = match kind {
+            0 => "gap",
+            1 => "accept",
+            _ => "reject",
+        };
+        let range = |(first, last, count): &(i64, i64, i16)| match first == last {
+            true => format!("{first}@{count}"),
+            false => format!("{first}-{last}@{count}"),
+        };
+        let ranges: Vec<String> = ranges.iter().map(range).collect();
+        format!("{name}={}", ranges.join(","))
+    });
+    let words: Vec<String> = words.collect();
+    format!("{}{}", acks_text::PREFIX, words.join(";"))
 }
 
 /// What became of the acknowledgements of one partition.

@@ -28,6 +28,14 @@ pub enum ClientKind {
     },
     /// Writes records into the input topic.
     Producer,
+    /// Takes part in two-phase commit (KIP-939): it crashes, comes back, and ends what it had prepared
+    /// by what it has stored.
+    Participant {
+        /// Share group.
+        group: String,
+        /// Transactional id.
+        tid: String,
+    },
     /// Reads everything, committed only.
     Reader,
     /// Changes the offsets of a group of its own.
@@ -45,7 +53,19 @@ pub enum ClientKind {
         group: String,
         /// Transactional id.
         tid: String,
+        /// How it says what it acknowledges.
+        way: Way,
     },
+}
+
+/// How a worker acknowledges in its transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By AddShareAcksToTxn and TxnShareAcknowledge, or by the draft of the latter.
+    Native,
+    /// By the text of a TxnOffsetCommit of this version, which only groups in transactional mode take;
+    /// below 5 in transactions of version 1.
+    Text(i16),
 }
 
 /// Where the machines of a broker are.
@@ -72,6 +92,8 @@ pub struct Workload {
     pub net_permille: u64,
     /// Faults of machines at most, roughly.
     pub faults: u64,
+    /// Of a hundred seeds, those whose groups acknowledge in transactions only.
+    pub transactional_mode: u64,
     mixture: fn(&mut Chance) -> Vec<ClientKind>,
 }
 
@@ -91,6 +113,7 @@ pub const WORKLOADS: &[Workload] = &[
         length_ms: 12_000,
         net_permille: 60,
         faults: 6,
+        transactional_mode: 0,
         mixture: |chance| {
             let mut all = vec![ClientKind::Producer, ClientKind::Reader];
             for number in 0..chance.between(1, 3) {
@@ -106,6 +129,7 @@ pub const WORKLOADS: &[Workload] = &[
         length_ms: 12_000,
         net_permille: 60,
         faults: 6,
+        transactional_mode: 0,
         mixture: |chance| {
             let mut all = vec![ClientKind::Producer, ClientKind::Vandal];
             for _ in 0..chance.between(1, 4) {
@@ -121,6 +145,7 @@ pub const WORKLOADS: &[Workload] = &[
         length_ms: 12_000,
         net_permille: 50,
         faults: 6,
+        transactional_mode: 0,
         mixture: |chance| {
             let mut all = vec![
                 ClientKind::Producer,
@@ -144,6 +169,7 @@ pub const WORKLOADS: &[Workload] = &[
         length_ms: 10_000,
         net_permille: 30,
         faults: 4,
+        transactional_mode: 0,
         mixture: |chance| {
             vec![
                 ClientKind::Admin,
@@ -168,6 +194,7 @@ pub const WORKLOADS: &[Workload] = &[
         length_ms: 12_000,
         net_permille: 150,
         faults: 4,
+        transactional_mode: 0,
         mixture: |chance| {
             vec![
                 ClientKind::Producer,
@@ -181,20 +208,80 @@ pub const WORKLOADS: &[Workload] = &[
         },
     },
     Workload {
+        name: "bridge",
+        about: "groups in transactional mode, and producers of all ages that acknowledge by text",
+        placement: Placement::OneNode,
+        length_ms: 12_000,
+        net_permille: 100,
+        faults: 5,
+        transactional_mode: 100,
+        mixture: |chance| {
+            let mut all = vec![
+                ClientKind::Producer,
+                ClientKind::Reader,
+                speaker("g", 0, Way::Text(chance.pick(&[2, 3, 4]))),
+                speaker("g", 1, Way::Text(chance.pick(&[5, 6]))),
+                speaker("h", 2, Way::Text(chance.pick(&[2, 3, 4]))),
+                plain("g"),
+            ];
+            if chance.percent(50) {
+                all.push(worker("g", 3));
+                all.push(plain("h"));
+            }
+            all
+        },
+    },
+    Workload {
+        name: "prepared",
+        about: "participants of two-phase commit crash at any moment and come back",
+        placement: Placement::OneNode,
+        length_ms: 12_000,
+        net_permille: 80,
+        faults: 6,
+        transactional_mode: 40,
+        mixture: |chance| {
+            let mut all = vec![
+                ClientKind::Producer,
+                ClientKind::Reader,
+                participant("g", 0),
+                participant("g", 1),
+                worker("g", 0),
+            ];
+            if chance.percent(50) {
+                all.push(participant("h", 2));
+                all.push(plain("h"));
+            }
+            all
+        },
+    },
+    Workload {
         name: "spread",
         about: "workers of their own copy records; coordinators and leaders are on four nodes",
         placement: Placement::FourNodes,
         length_ms: 60_000,
         net_permille: 210,
         faults: 26,
+        transactional_mode: 0,
         mixture: |_| Vec::new(),
     },
 ];
 
 fn worker(group: &str, number: u64) -> ClientKind {
+    speaker(group, number, Way::Native)
+}
+
+fn speaker(group: &str, number: u64, way: Way) -> ClientKind {
     ClientKind::Worker {
         group: group.to_string(),
         tid: format!("worker-{number}"),
+        way,
+    }
+}
+
+fn participant(group: &str, number: u64) -> ClientKind {
+    ClientKind::Participant {
+        group: group.to_string(),
+        tid: format!("participant-{number}"),
     }
 }
 

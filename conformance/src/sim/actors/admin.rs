@@ -14,7 +14,7 @@ use ackord_proto::messages::{
     write_txn_markers as markers,
 };
 
-use super::{GROUPS, INPUT, OUTPUT};
+use super::{GROUPS, INPUT, OUTPUT, QUEUE};
 use crate::sim::ctx::Ctx;
 use crate::sim::wire;
 use crate::sim_call;
@@ -32,15 +32,26 @@ fn topic(name: &str, partitions: i32) -> CreateTopicsRequest {
     }
 }
 
-fn group_configs(group: &str, pairs: &[(&'static str, String)]) -> IncrementalAlterConfigsRequest {
+/// Which resources have which configurations.
+const TOPIC: i8 = 2;
+const GROUP: i8 = 32;
+
+/// Whether a topic is a dead letter queue.
+const IS_QUEUE: &str = "errors.deadletterqueue.group.enable";
+
+fn alter_configs(
+    resource_type: i8,
+    name: &str,
+    pairs: &[(&'static str, String)],
+) -> IncrementalAlterConfigsRequest {
     let config = |(name, value): &(&str, String)| configs::AlterableConfig {
         name: (*name).into(),
         value: Some(value.as_str().into()),
         ..Default::default()
     };
     let resource = configs::AlterConfigsResource {
-        resource_type: 32,
-        resource_name: group.into(),
+        resource_type,
+        resource_name: name.into(),
         configs: pairs.iter().map(config).collect(),
         ..Default::default()
     };
@@ -50,8 +61,8 @@ fn group_configs(group: &str, pairs: &[(&'static str, String)]) -> IncrementalAl
     }
 }
 
-/// Creates topics and groups.
-pub async fn set_up(ctx: Ctx, configs: Vec<(&'static str, String)>) {
+/// Creates topics and groups, perhaps with their dead letter queue.
+pub async fn set_up(ctx: Ctx, configs: Vec<(&'static str, String)>, has_queue: bool) {
     for name in [INPUT, OUTPUT, "other"] {
         match sim_call!(ctx, CreateTopics v 7, topic(name, 2)) {
             Ok(response) if response.topics[0].error_code == ErrorCode::NONE => {
@@ -65,8 +76,20 @@ pub async fn set_up(ctx: Ctx, configs: Vec<(&'static str, String)>) {
                 .problem(format!("{name} was not created: {other:?}")),
         }
     }
+    if has_queue {
+        let mut request = topic(QUEUE, i32::try_from(ctx.between(1, 2)).unwrap_or(1));
+        for own in &mut request.topics {
+            own.configs = vec![create_topics::CreatableTopicConfig {
+                name: IS_QUEUE.into(),
+                value: Some("true".into()),
+                ..Default::default()
+            }];
+        }
+        let _ = sim_call!(ctx, CreateTopics v 7, request);
+    }
     for group in GROUPS {
-        let response = sim_call!(ctx, IncrementalAlterConfigs v 1, group_configs(group, &configs));
+        let request = alter_configs(GROUP, group, &configs);
+        let response = sim_call!(ctx, IncrementalAlterConfigs v 1, request);
         let well = response.is_ok_and(|own| {
             own.responses
                 .iter()
@@ -78,6 +101,12 @@ pub async fn set_up(ctx: Ctx, configs: Vec<(&'static str, String)>) {
                 .problem(format!("{group} was not configured"));
         }
     }
+}
+
+/// Lets the dead letter queue be written, or not.
+pub async fn open_queue(ctx: Ctx, open: bool) {
+    let pairs = [(IS_QUEUE, open.to_string())];
+    let _ = sim_call!(ctx, IncrementalAlterConfigs v 1, alter_configs(TOPIC, QUEUE, &pairs));
 }
 
 /// Reads all committed data, again and again.
@@ -145,7 +174,8 @@ pub async fn admin(ctx: Ctx) {
             3 => alter(&ctx, "h").await,
             4 => forget(&ctx, "h").await,
             5..=6 => mark(&ctx).await,
-            7..=8 => grow(&ctx).await,
+            7 => grow(&ctx).await,
+            8 => open_queue(ctx.clone(), ctx.percent(60)).await,
             _ => limits(&ctx).await,
         }
     }
@@ -270,5 +300,5 @@ async fn limits(ctx: &Ctx) {
         "share.heartbeat.interval.ms",
         ctx.between(5000, 9000).to_string(),
     )];
-    let _ = sim_call!(ctx, IncrementalAlterConfigs v 1, group_configs("h", &interval));
+    let _ = sim_call!(ctx, IncrementalAlterConfigs v 1, alter_configs(GROUP, "h", &interval));
 }

@@ -5,8 +5,7 @@ use ackord_proto::messages::{
     AddOffsetsToTxnRequest, TxnOffsetCommitRequest, txn_offset_commit as commit,
 };
 
-use super::producer::add_partition;
-use super::worker::{Transactional, is_retriable};
+use super::transactional::{Transactional, is_retriable};
 use super::{MOVERS, OUTPUT};
 use crate::sim::ctx::{Ctx, Lost};
 use crate::sim_call;
@@ -24,7 +23,7 @@ pub async fn mover(ctx: Ctx, tid: String, new: bool) {
         let mut well = true;
         if ctx.percent(70) {
             if !new {
-                well &= add_partition(&ctx, &producer, OUTPUT, 0).await;
+                well &= producer.add_partition(OUTPUT, 0).await;
             }
             let key = (OUTPUT.to_string(), 0);
             let values = vec![ctx.ledger.borrow_mut().output(txn, key, "moved")];

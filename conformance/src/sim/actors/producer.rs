@@ -1,12 +1,10 @@
 //! Who fills the input topic.
 
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::{
-    AddPartitionsToTxnRequest, InitProducerIdRequest, add_partitions_to_txn as add,
-};
+use ackord_proto::messages::InitProducerIdRequest;
 
 use super::INPUT;
-use super::worker::{Transactional, is_retriable};
+use super::transactional::{Transactional, is_retriable};
 use crate::sim::ctx::Ctx;
 use crate::sim::wire::{self, Stamp};
 use crate::sim_call;
@@ -82,7 +80,7 @@ pub async fn feeder(ctx: Ctx, tid: String, version: i16) {
         for number in 0..ctx.between(1, 2) {
             let partition = i32::try_from(ctx.below(2)).unwrap_or(0);
             if version < 12 {
-                well &= add_partition(&ctx, &producer, INPUT, partition).await;
+                well &= producer.add_partition(INPUT, partition).await;
             }
             let values: Vec<String> = (0..ctx.between(1, 3))
                 .map(|place| {
@@ -110,40 +108,4 @@ pub async fn feeder(ctx: Ctx, tid: String, version: i16) {
         }
         ctx.sleep(ctx.between(100, 900)).await;
     }
-}
-
-/// Adds a partition to a transaction of version 1.
-pub(super) async fn add_partition(
-    ctx: &Ctx,
-    producer: &Transactional,
-    topic: &str,
-    partition: i32,
-) -> bool {
-    let topic = add::AddPartitionsToTxnTopic {
-        name: topic.into(),
-        partitions: vec![partition],
-        ..Default::default()
-    };
-    let request = AddPartitionsToTxnRequest {
-        v3_and_below_transactional_id: producer.tid.as_str().into(),
-        v3_and_below_producer_id: producer.producer.0,
-        v3_and_below_producer_epoch: producer.producer.1,
-        v3_and_below_topics: vec![topic],
-        ..Default::default()
-    };
-    for _ in 0..5 {
-        let Ok(response) = sim_call!(ctx, AddPartitionsToTxn v 3, request.clone()) else {
-            continue;
-        };
-        let topics = response.results_by_topic_v3_and_below.iter();
-        let code = topics.flat_map(|topic| &topic.results_by_partition).next();
-        let code = code.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |part| {
-            part.partition_error_code
-        });
-        if !is_retriable(code) {
-            return code == ErrorCode::NONE;
-        }
-        ctx.sleep(20).await;
-    }
-    false
 }

@@ -4,7 +4,8 @@
 use ackord_proto::error_code::ErrorCode;
 
 use super::admin::{alter, forget};
-use super::worker::{Transactional, hold};
+use super::transactional::Transactional;
+use super::worker::hold;
 use super::{Got, Member};
 use crate::sim::ctx::Ctx;
 
@@ -26,10 +27,8 @@ pub async fn resetter(ctx: Ctx, group: String, tid: String) {
             }
             1 => None,
             _ => {
-                let id = producer.producer;
-                let txn = ctx.ledger.borrow_mut().begin(&tid, id);
-                hold(&ctx, &mut member, &mut producer, txn, &got).await;
-                Some(txn)
+                let held = hold(&ctx, &mut member, &mut producer, &got);
+                Some(held.await.0)
             }
         };
         if ctx.percent(70) {

@@ -1,20 +1,15 @@
 //! A worker: takes records, writes an output for each, and has both become true together.
 
-use std::collections::BTreeMap;
-
 use ackord_proto::error_code::ErrorCode;
-use ackord_proto::messages::{
-    AddShareAcksToTxnRequest, EndTxnRequest, InitProducerIdRequest, TxnShareAcknowledgeRequest,
-    add_share_acks_to_txn as register, txn_share_acknowledge as stage,
-};
 
+use super::staging::{self, Kinded, Stage};
+use super::transactional::Transactional;
 use super::{Got, INPUT, Member, OUTPUT};
-use crate::sim::ctx::{Ctx, Lost};
-use crate::sim::wire::{self, Stamp};
-use crate::sim_call;
+use crate::sim::ctx::Ctx;
+use crate::sim::workload::Way;
 
 /// How a worker behaves.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Temper {
     /// Of a hundred transactions, those that it aborts.
     pub aborts: u64,
@@ -26,182 +21,40 @@ pub struct Temper {
     pub odd: u64,
     /// Of a hundred records, those that it rejects.
     pub rejects: u64,
+    /// Of a hundred transactions, those in which it forgets to register what it acknowledges.
+    pub careless: u64,
+    /// How it acknowledges.
+    pub way: Way,
+    /// Its producer is of the time of transaction version 1.
+    pub old: bool,
 }
 
-/// A producer of one transactional id.
-#[derive(Clone, Debug)]
-pub(super) struct Transactional {
-    ctx: Ctx,
-    /// Transactional id.
-    pub(super) tid: String,
-    /// Producer id and epoch.
-    pub(super) producer: (i64, i16),
-    sequences: BTreeMap<(String, i32), i32>,
-    /// What it staged last in a transaction that has ended.
-    old_stage: Option<(i16, TxnShareAcknowledgeRequest)>,
-    /// Milliseconds that a transaction may last.
-    pub(super) timeout_ms: i32,
-}
-
-impl Transactional {
-    /// Without a producer id.
-    pub(super) fn new(ctx: &Ctx, tid: &str) -> Self {
-        Transactional {
-            ctx: ctx.clone(),
-            tid: tid.to_string(),
-            producer: (-1, -1),
-            sequences: BTreeMap::new(),
-            old_stage: None,
-            timeout_ms: i32::try_from(ctx.between(1, 8) * 1000).unwrap_or(5000),
+impl Default for Temper {
+    fn default() -> Self {
+        Temper {
+            aborts: 0,
+            vanishes: 0,
+            dawdles: 0,
+            odd: 0,
+            rejects: 0,
+            careless: 0,
+            way: Way::Native,
+            old: false,
         }
-    }
-
-    /// Takes a producer id and epoch that the broker gave.
-    pub(super) fn become_(&mut self, id: i64, epoch: i16) {
-        if (id, epoch) != self.producer {
-            self.producer = (id, epoch);
-            self.sequences.clear();
-        }
-    }
-
-    /// Fences whoever had the transactional id, or goes on where `keep` says that it is the same.
-    pub(super) async fn init(&mut self, keep: bool) {
-        let mut named = if keep { self.producer } else { (-1, -1) };
-        loop {
-            let request = InitProducerIdRequest {
-                transactional_id: Some(self.tid.as_str().into()),
-                transaction_timeout_ms: self.timeout_ms,
-                producer_id: named.0,
-                producer_epoch: named.1,
-                ..Default::default()
-            };
-            match sim_call!(self.ctx, InitProducerId v 5, request) {
-                Ok(response) if response.error_code == ErrorCode::NONE => {
-                    self.become_(response.producer_id, response.producer_epoch);
-                    return;
-                }
-                Ok(response) if response.error_code == ErrorCode::PRODUCER_FENCED => {
-                    named = (-1, -1)
-                }
-                _ => {}
-            }
-            self.ctx.sleep(20).await;
-        }
-    }
-
-    /// Appends outputs in the transaction.
-    pub(super) async fn produce(
-        &mut self,
-        version: i16,
-        topic: &str,
-        partition: i32,
-        values: &[String],
-    ) -> Result<ErrorCode, Lost> {
-        let key = (topic.to_string(), partition);
-        let stamp = Stamp {
-            id: self.producer.0,
-            epoch: self.producer.1,
-            sequence: self.sequences.get(&key).copied().unwrap_or(0),
-            transactional: true,
-        };
-        let request = wire::produce(Some(&self.tid), stamp, topic, partition, values);
-        let mut response = sim_call!(self.ctx, Produce v version, request.clone());
-        if response.is_err() {
-            // The same bytes once more: the broker knows them again.
-            response = sim_call!(self.ctx, Produce v version, request);
-        }
-        let response = response?;
-        let part = response
-            .responses
-            .iter()
-            .flat_map(|topic| topic.partition_responses.iter())
-            .next();
-        let code = part.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |part| part.error_code);
-        if code == ErrorCode::NONE {
-            let next = stamp.sequence + i32::try_from(values.len()).unwrap_or(0);
-            self.sequences.insert(key, next);
-        }
-        Ok(code)
-    }
-
-    /// Ends the transaction; asks again where it hears nothing. Whether it is known how it ended.
-    pub(super) async fn end(
-        &mut self,
-        txn: usize,
-        commit: bool,
-        version: i16,
-    ) -> Result<ErrorCode, Lost> {
-        self.ctx.ledger.borrow_mut().txns[txn]
-            .decision
-            .get_or_insert(commit);
-        let request = EndTxnRequest {
-            transactional_id: self.tid.as_str().into(),
-            producer_id: self.producer.0,
-            producer_epoch: self.producer.1,
-            committed: commit,
-            ..Default::default()
-        };
-        for _ in 0..12 {
-            if let Ok(response) = sim_call!(self.ctx, EndTxn v version, request.clone()) {
-                match response.error_code {
-                    ErrorCode::NONE => {
-                        if response.producer_id >= 0 {
-                            self.become_(response.producer_id, response.producer_epoch);
-                        }
-                        return Ok(ErrorCode::NONE);
-                    }
-                    code if is_retriable(code) => {}
-                    code => return Ok(code),
-                }
-            }
-            self.ctx.sleep(40).await;
-        }
-        Err(Lost)
     }
 }
 
-/// Codes that pass by themselves.
-pub(super) fn is_retriable(code: ErrorCode) -> bool {
-    [
-        ErrorCode::CONCURRENT_TRANSACTIONS,
-        ErrorCode::COORDINATOR_NOT_AVAILABLE,
-        ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode::NOT_COORDINATOR,
-        ErrorCode::KAFKA_STORAGE_ERROR,
-        ErrorCode::NOT_LEADER_OR_FOLLOWER,
-    ]
-    .contains(&code)
-}
-
-/// Copies until the run stops; `partitions` of the input topic.
+/// Copies until the run stops.
 pub async fn worker(ctx: Ctx, group: String, tid: String, temper: Temper) {
     let mut member = Member::new(&ctx, &group);
     let mut producer = Transactional::new(&ctx, &tid);
     member.join().await;
     producer.init(false).await;
     while !ctx.stopping() {
-        if ctx.percent(10) {
-            member.stay().await;
-        }
-        let most = ctx.pick(&[1, 2, 4, 8, 30]);
-        let Ok(got) = member.fetch(2, &Vec::new(), most, 300).await else {
+        let Some(got) = take(&ctx, &mut member).await else {
             continue;
         };
-        if got.is_empty() {
-            ctx.sleep(30).await;
-            continue;
-        }
-        let txn = ctx
-            .ledger
-            .borrow_mut()
-            .begin(&producer.tid, producer.producer);
-        let mut work = Work {
-            ctx: &ctx,
-            member: &mut member,
-            producer: &mut producer,
-            txn,
-            temper,
-        };
+        let mut work = Work::begin(&ctx, &mut member, &mut producer, temper);
         if ctx.percent(10) {
             work.stage_late().await;
         }
@@ -223,23 +76,43 @@ pub async fn worker(ctx: Ctx, group: String, tid: String, temper: Temper) {
     }
 }
 
+/// Fetches records for a transaction.
+pub(super) async fn take(ctx: &Ctx, member: &mut Member) -> Option<Vec<Got>> {
+    if ctx.percent(10) {
+        member.stay().await;
+    }
+    let most = ctx.pick(&[1, 2, 4, 8, 30]);
+    let got = member.fetch(2, &Vec::new(), most, 300).await.ok()?;
+    if got.is_empty() {
+        ctx.sleep(30).await;
+        return None;
+    }
+    Some(got)
+}
+
 /// Stages records in a transaction and leaves it open.
 pub(super) async fn hold(
     ctx: &Ctx,
     member: &mut Member,
     producer: &mut Transactional,
-    txn: usize,
     got: &[Got],
-) -> bool {
-    let temper = Temper::default();
-    let mut work = Work {
-        ctx,
-        member,
-        producer,
-        txn,
-        temper,
-    };
-    work.acknowledge(got).await
+) -> (usize, bool) {
+    let mut work = Work::begin(ctx, member, producer, Temper::default());
+    let well = work.acknowledge(got).await;
+    (work.txn, well)
+}
+
+/// Acknowledges records in a transaction without outputs.
+pub async fn copy_nothing(
+    ctx: &Ctx,
+    member: &mut Member,
+    producer: &mut Transactional,
+    got: &[Got],
+) {
+    let (txn, well) = hold(ctx, member, producer, got).await;
+    if producer.end(txn, well, 5).await != Ok(ErrorCode::NONE) {
+        producer.init(false).await;
+    }
 }
 
 enum Next {
@@ -248,29 +121,56 @@ enum Next {
     Vanish,
 }
 
-struct Work<'a> {
+/// One transaction of a worker.
+pub(super) struct Work<'a> {
     ctx: &'a Ctx,
-    member: &'a mut Member,
-    producer: &'a mut Transactional,
-    txn: usize,
+    pub(super) member: &'a mut Member,
+    pub(super) producer: &'a mut Transactional,
+    /// Its number.
+    pub(super) txn: usize,
     temper: Temper,
+    /// AddShareAcksToTxn was sent.
+    registers: bool,
+    /// Some output may have arrived, or not.
+    unsure: bool,
+    /// All that was staged.
+    pub(super) told: Vec<Stage>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    /// A transaction begins at its client.
+    pub(super) fn begin(
+        ctx: &'a Ctx,
+        member: &'a mut Member,
+        producer: &'a mut Transactional,
+        temper: Temper,
+    ) -> Self {
+        let mut ledger = ctx.ledger.borrow_mut();
+        let txn = ledger.begin(&producer.tid, producer.producer);
+        Work {
+            ctx,
+            member,
+            producer,
+            txn,
+            temper,
+            registers: false,
+            unsure: false,
+            told: Vec::new(),
+        }
+    }
+
     async fn transaction(&mut self, got: &[Got]) -> Next {
         let ctx = self.ctx;
         let only_acks = ctx.percent(self.temper.odd);
         let mut well = true;
         if !only_acks {
             well &= self.outputs(got).await;
+            self.unsure = !well;
         }
         if ctx.percent(self.temper.vanishes) {
             return Next::Vanish;
         }
-        if ctx.percent(self.temper.dawdles) {
-            let most = ctx.between(100, 9000);
-            ctx.sleep(most).await;
-        }
+        self.dawdle().await;
         let aborts = ctx.percent(self.temper.aborts);
         if well || aborts {
             let staged = self.acknowledge(got).await;
@@ -279,14 +179,33 @@ impl Work<'_> {
         if ctx.percent(self.temper.vanishes) {
             return Next::Vanish;
         }
-        if ctx.percent(self.temper.dawdles) {
-            let most = ctx.between(100, 9000);
-            ctx.sleep(most).await;
+        self.dawdle().await;
+        self.end(well && !aborts).await
+    }
+
+    pub(super) async fn dawdle(&self) {
+        if self.ctx.percent(self.temper.dawdles) {
+            let most = self.ctx.between(100, 9000);
+            self.ctx.sleep(most).await;
         }
-        let commit = well && !aborts;
-        match self.producer.end(self.txn, commit, 5).await {
+    }
+
+    async fn end(&mut self, commit: bool) -> Next {
+        let version = match self.temper.way {
+            Way::Text(..=4) => 4,
+            Way::Text(_) | Way::Native => 5,
+        };
+        if self.temper.old && version == 5 && self.registers && self.ctx.percent(50) {
+            // As a producer of transaction version 1 would end it: it can abort, and no more.
+            let code = self.producer.end(self.txn, commit, 4).await;
+            if !commit || code != Ok(ErrorCode::INVALID_TXN_STATE) {
+                return Next::Anew;
+            }
+        }
+        match self.producer.end(self.txn, commit, version).await {
+            // Under the same epoch nobody could know which sequence comes next.
+            Ok(ErrorCode::NONE) if version == 4 && self.unsure => Next::Anew,
             Ok(ErrorCode::NONE) => Next::GoOn,
-            Ok(ErrorCode::INVALID_TXN_STATE) if !commit => Next::Anew,
             _ => Next::Anew,
         }
     }
@@ -294,15 +213,15 @@ impl Work<'_> {
     /// What it said in its last transaction it says again, now that this one is over and somebody has
     /// the records perhaps. Nobody must listen.
     async fn stage_late(&mut self) {
-        if let Some((version, request)) = self.producer.old_stage.take()
-            && (request.producer_id, request.producer_epoch) != self.producer.producer
+        if let Some(stage) = self.producer.old_stage.take()
+            && (stage.producer() != self.producer.producer || stage.keeps_epoch())
         {
-            let _ = self.try_stage(version, &request).await;
+            let _ = stage.send(self.ctx).await;
         }
     }
 
     /// An output for each record, over both partitions of the output topic.
-    async fn outputs(&mut self, got: &[Got]) -> bool {
+    pub(super) async fn outputs(&mut self, got: &[Got]) -> bool {
         let spread = self.ctx.percent(50);
         for partition in 0..2 {
             let mut values = Vec::new();
@@ -324,85 +243,115 @@ impl Work<'_> {
             if values.is_empty() {
                 continue;
             }
-            let code = self.producer.produce(12, OUTPUT, partition, &values).await;
-            if code != Ok(ErrorCode::NONE) {
+            let old = self.temper.old;
+            if old && !self.producer.add_partition(OUTPUT, partition).await {
+                return false;
+            }
+            let version = if old { 11 } else { 12 };
+            let code = self.producer.produce(version, OUTPUT, partition, &values);
+            if code.await != Ok(ErrorCode::NONE) {
                 return false;
             }
         }
         true
     }
 
-    async fn register(&mut self, partitions: &[i32]) -> Result<ErrorCode, Lost> {
-        let topic = register::AddShareAcksToTxnTopic {
-            name: INPUT.into(),
-            partitions: partitions.to_vec(),
-            ..Default::default()
-        };
-        let request = AddShareAcksToTxnRequest {
-            transactional_id: self.producer.tid.as_str().into(),
-            producer_id: self.producer.producer.0,
-            producer_epoch: self.producer.producer.1,
-            group_id: self.member.group.as_str().into(),
-            topics: vec![topic],
-            ..Default::default()
-        };
-        for _ in 0..5 {
-            let response = sim_call!(self.ctx, AddShareAcksToTxn v 0, request.clone());
-            let Ok(response) = response else { continue };
-            let parts = response.topics.iter().flat_map(|topic| &topic.partitions);
-            let worst = parts
-                .map(|part| part.error_code)
-                .find(|code| code.is_error());
-            let code = worst.unwrap_or(response.error_code);
-            if !is_retriable(code) {
-                return Ok(code);
-            }
-            self.ctx.sleep(20).await;
-        }
-        Err(Lost)
-    }
-
     /// Registers and stages all records; whether everything was taken.
-    async fn acknowledge(&mut self, got: &[Got]) -> bool {
-        let mut partitions: Vec<i32> = got.iter().map(|record| record.partition).collect();
-        partitions.dedup();
+    pub(super) async fn acknowledge(&mut self, got: &[Got]) -> bool {
+        let ctx = self.ctx;
+        let acks: Vec<Kinded<'_>> = got.iter().map(|own| (own, self.kind(own))).collect();
         // Careless clients forget to register, and are refused.
-        let careless = self.ctx.percent(3);
-        if !careless && self.register(&partitions).await != Ok(ErrorCode::NONE) {
+        let careless = ctx.percent(self.temper.careless);
+        let draft = self.temper.way == Way::Native && ctx.percent(20);
+        let version = match self.temper.way {
+            Way::Native => i16::from(ctx.percent(80)),
+            Way::Text(version) => version,
+        };
+        if !careless && !draft && !self.register(got).await {
             return false;
         }
-        let version = i16::from(self.ctx.percent(80));
-        let kinds: Vec<i8> = got.iter().map(|record| self.kind(record)).collect();
-        let halves = got.len() > 1 && self.ctx.percent(25);
+        let once = matches!(self.temper.way, Way::Text(..=4));
+        let halves = got.len() > 1 && ctx.percent(if once { 5 } else { 25 });
         let middle = if halves { got.len() / 2 } else { got.len() };
         for range in [0..middle, middle..got.len()] {
             if range.is_empty() {
                 continue;
             }
-            let (records, kinds) = (&got[range.clone()], &kinds[range]);
-            let request = self.stage(version, records, kinds);
-            self.producer.old_stage = Some((version, request.clone()));
-            let mut well = self.try_stage(version, &request).await;
-            for _ in 0..3 {
-                if well.is_err() {
-                    well = self.try_stage(version, &request).await;
+            // A transaction that keeps its epoch takes nothing by TxnShareAcknowledge.
+            let refused = once && range.start > 0;
+            let acks = &acks[range];
+            let stage = match self.temper.way {
+                Way::Text(_) if refused => {
+                    let request = staging::native(ctx, self.member, self.producer, 1, acks);
+                    Stage::Native(1, request)
                 }
-            }
-            if well == Ok(ErrorCode::UNKNOWN_MEMBER_ID) {
-                self.member.join().await;
-            }
-            if well != Ok(ErrorCode::NONE) {
+                Way::Text(version) => {
+                    let request = staging::text(ctx, self.member, self.producer, version, acks);
+                    Stage::Text(version, request)
+                }
+                Way::Native if draft => {
+                    let request = staging::native(ctx, self.member, self.producer, 1, acks);
+                    Stage::Draft(staging::draft(request))
+                }
+                Way::Native => {
+                    let request = staging::native(ctx, self.member, self.producer, version, acks);
+                    Stage::Native(version, request)
+                }
+            };
+            if !self.stage(stage, acks).await {
                 return false;
             }
-            let mut ledger = self.ctx.ledger.borrow_mut();
-            for (record, kind) in records.iter().zip(kinds) {
-                let key = (
-                    self.member.group.clone(),
-                    (INPUT.to_string(), record.partition),
-                    record.offset,
-                );
-                ledger.txns[self.txn].staged.insert(key, *kind);
+        }
+        true
+    }
+
+    async fn register(&mut self, got: &[Got]) -> bool {
+        let ctx = self.ctx;
+        match self.temper.way {
+            Way::Text(5..) => true,
+            Way::Text(_) => {
+                let added = staging::add_offsets(ctx, self.producer, &self.member.group).await;
+                if added && ctx.percent(5) {
+                    // Something of the last transaction comes first; then this one cannot go on.
+                    self.stage_late().await;
+                }
+                added
             }
+            Way::Native => {
+                let mut partitions: Vec<i32> = got.iter().map(|record| record.partition).collect();
+                partitions.dedup();
+                self.registers = true;
+                let group = &self.member.group;
+                let code = staging::register(ctx, self.producer, group, &partitions).await;
+                code == Ok(ErrorCode::NONE)
+            }
+        }
+    }
+
+    /// Sends acknowledgements until somebody answers; whether they were taken.
+    async fn stage(&mut self, stage: Stage, acks: &[Kinded<'_>]) -> bool {
+        let mut well = stage.send(self.ctx).await;
+        for _ in 0..3 {
+            if well.is_err() {
+                well = stage.send(self.ctx).await;
+            }
+        }
+        self.producer.old_stage = Some(stage.clone());
+        if well == Ok(ErrorCode::UNKNOWN_MEMBER_ID) {
+            self.member.join().await;
+        }
+        if well != Ok(ErrorCode::NONE) {
+            return false;
+        }
+        self.told.push(stage);
+        let mut ledger = self.ctx.ledger.borrow_mut();
+        for (record, kind) in acks {
+            let key = (
+                self.member.group.clone(),
+                (INPUT.to_string(), record.partition),
+                record.offset,
+            );
+            ledger.txns[self.txn].staged.insert(key, *kind);
         }
         true
     }
@@ -413,81 +362,5 @@ impl Work<'_> {
             Some(_) if self.ctx.percent(self.temper.rejects) => 3,
             Some(_) => 1,
         }
-    }
-
-    async fn try_stage(
-        &mut self,
-        version: i16,
-        request: &TxnShareAcknowledgeRequest,
-    ) -> Result<ErrorCode, Lost> {
-        let response = sim_call!(self.ctx, TxnShareAcknowledge v version, request.clone())?;
-        let parts = response
-            .responses
-            .iter()
-            .flat_map(|topic| &topic.partitions);
-        let worst = parts
-            .map(|part| part.error_code)
-            .find(|code| code.is_error());
-        match worst.unwrap_or(response.error_code) {
-            code if is_retriable(code) => Err(Lost),
-            code => Ok(code),
-        }
-    }
-
-    fn stage(&self, version: i16, records: &[Got], kinds: &[i8]) -> TxnShareAcknowledgeRequest {
-        let mut parts: Vec<stage::TxnShareAcknowledgePartition> = Vec::new();
-        for (record, kind) in records.iter().zip(kinds) {
-            let mut batch = stage::AcknowledgementBatch {
-                first_offset: record.offset,
-                last_offset: record.offset,
-                ..Default::default()
-            };
-            match version {
-                0 => batch.acknowledge_type = *kind,
-                _ => {
-                    batch.acknowledge_types = (*kind).into();
-                    batch.delivery_count = record.count;
-                }
-            }
-            match parts
-                .iter_mut()
-                .find(|own| own.partition == record.partition)
-            {
-                Some(own) => match own.acknowledgement_batches.last_mut() {
-                    Some(last)
-                        if last.last_offset + 1 == record.offset
-                            && last.delivery_count == batch.delivery_count
-                            && (last.acknowledge_type == batch.acknowledge_type)
-                            && (last.acknowledge_types == batch.acknowledge_types) =>
-                    {
-                        last.last_offset = record.offset;
-                    }
-                    _ => own.acknowledgement_batches.push(batch),
-                },
-                None => parts.push(stage::TxnShareAcknowledgePartition {
-                    partition: record.partition,
-                    acknowledgement_batches: vec![batch],
-                    ..Default::default()
-                }),
-            }
-        }
-        let topic = stage::TxnShareAcknowledgeTopic {
-            topic_id: self.ctx.ledger.borrow().id(INPUT),
-            partitions: parts,
-            ..Default::default()
-        };
-        let mut request = TxnShareAcknowledgeRequest {
-            group_id: self.member.group.as_str().into(),
-            transactional_id: self.producer.tid.as_str().into(),
-            producer_id: self.producer.producer.0,
-            producer_epoch: self.producer.producer.1,
-            topics: vec![topic],
-            ..Default::default()
-        };
-        if version >= 1 {
-            request.member_id = self.member.id.as_str().into();
-            request.member_epoch = self.member.epoch;
-        }
-        request
     }
 }

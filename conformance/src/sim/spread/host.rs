@@ -63,6 +63,8 @@ pub(crate) struct Host {
     /// The node on which another one takes its place, once it has answered a stage.
     pub(crate) moves_to: Option<u64>,
     pub(crate) epoch: u32,
+    /// Copies for the dead letter queue are being written.
+    pub(crate) copies: bool,
 }
 
 impl Host {
@@ -78,6 +80,7 @@ impl Host {
             fails: None,
             moves_to: None,
             epoch: 0,
+            copies: false,
         }
     }
 
@@ -98,7 +101,10 @@ impl Host {
             Place::Leader(log) => Machine::Leader(Leader::with_epoch(log, epoch as i32)),
             Place::Sgc(partition) => Machine::Sgc(share_coordinator(partition, epoch)),
             Place::Tc => {
-                let config = TxnConfig::default();
+                let config = TxnConfig {
+                    two_phase_commit: true,
+                    ..TxnConfig::default()
+                };
                 Machine::Tc(TxnCoordinator::new(0, log_of(Place::Tc), config))
             }
         };
@@ -121,6 +127,7 @@ impl Host {
     pub(crate) fn crash(&mut self, kept: usize) -> Vec<Entry> {
         self.machine = None;
         self.writing = false;
+        self.copies = false;
         self.fails = None;
         let appends = std::mem::take(&mut self.pending).into_iter();
         let appends = appends.filter_map(|pending| match pending {

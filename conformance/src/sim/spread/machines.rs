@@ -12,10 +12,10 @@ use ackord_coord_core::txn::{Participants, ProducerIds, TxnCoordinator, TxnCtx, 
 use ackord_machine::{LogId, Now, Role};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
-use ackord_share_partition::{AcquireMode, Config, LogBatch};
+use ackord_share_partition::{AcquireMode, Config, LogBatch, Span};
 
 use super::host::{Entry, Machine, Pending, Place};
-use super::worker::Answer;
+use super::worker::{Answer, Taken};
 use super::world::{Event, LOGS, ORDERS, RECORDS, STATE_PARTITIONS, World, group};
 
 /// A locked record comes back after this.
@@ -55,7 +55,7 @@ impl Topics for Spread {
 
 impl World<'_> {
     /// A member takes records of a partition.
-    pub(crate) fn acquire(&mut self, index: usize, log: LogId) -> Vec<(LogId, i64, i16)> {
+    pub(crate) fn acquire(&mut self, index: usize, log: LogId) -> Vec<Taken> {
         let member = self.workers[index].member.clone();
         let most = 1 + self.workers[index].chance.below(3) as i32;
         let mut got = Vec::new();
@@ -81,7 +81,16 @@ impl World<'_> {
         for acquired in got {
             for offset in acquired.first..=acquired.last {
                 self.oracle.delivered((log, offset));
-                records.push((log, offset, acquired.delivery_count));
+                records.push(Taken {
+                    log,
+                    offset,
+                    count: acquired.delivery_count,
+                    kind: if self.workers[index].chance.percent(15) {
+                        3
+                    } else {
+                        1
+                    },
+                });
             }
         }
         // An answer that is lost leaves the records to their locks.
@@ -192,15 +201,58 @@ impl World<'_> {
             record_lock_ms: LOCK_MS,
             delivery_count_limit: 3,
             transactional: true,
+            dead_letters: self.plan.has_queue,
             ..Config::default()
         };
         leader.set_config("g", &config);
         leader.arm(&group());
+        let partition = leader.share_partition("g");
+        let waits = partition.is_some_and(|own| own.dead_letters().next().is_some());
+        let (epoch, begins) = (host.epoch, waits && !host.copies);
+        host.copies |= waits;
+        if begins {
+            let takes = 1 + self.disk.below(40);
+            self.later(takes, Event::Copies(log, epoch));
+        }
         for output in out.take() {
             if let Output::Send { envelope, .. } = output {
                 self.send(envelope);
             }
         }
+    }
+
+    /// Copies of all records that wait for theirs are durable; whether their leader is still there to
+    /// hear of it is another matter.
+    pub(crate) fn copied(&mut self, log: LogId, epoch: u32) {
+        let host = &self.hosts[&Place::Leader(log)];
+        let (true, Some(Machine::Leader(leader))) = (host.epoch == epoch, &host.machine) else {
+            return;
+        };
+        let letters = leader.share_partition("g").into_iter();
+        let spans: Vec<Span> = letters
+            .flat_map(|own| own.dead_letters())
+            .map(|letter| letter.span)
+            .collect();
+        for span in &spans {
+            for offset in span.first..=span.last {
+                self.oracle.letter((log, offset));
+            }
+        }
+        let takes = self.disk.below(30);
+        self.later(takes, Event::Copied(log, epoch, spans));
+    }
+
+    /// The leader hears of the copies.
+    pub(crate) fn told_of_copies(&mut self, log: LogId, epoch: u32, spans: &[Span]) {
+        let host = self.hosts.get_mut(&Place::Leader(log));
+        let host = host.expect("it is placed");
+        if host.epoch != epoch {
+            return;
+        }
+        host.copies = false;
+        self.with_leader(log, |leader, ctx, out| {
+            leader.dead_letters_written(ctx, &group(), spans, out);
+        });
     }
 
     pub(crate) fn carry_out<R>(

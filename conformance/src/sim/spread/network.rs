@@ -131,7 +131,14 @@ impl World<'_> {
 
     /// A client sends a request.
     pub(crate) fn ask(&mut self, index: usize, place: Place, slot: u64, ask: Ask) {
+        // Whenever it arrives it aborts what is prepared then (KIP-939).
+        let begins_anew =
+            matches!(&ask, Ask::Init(own) if own.enable_2pc && !own.keep_prepared_txn);
         if let Some((takes, copy)) = self.travel() {
+            let (takes, copy) = match begins_anew {
+                true => (takes.min(15), None),
+                false => (takes, copy),
+            };
             if let Some(again) = copy {
                 let ask = Box::new(ask.clone());
                 self.later(again, Event::Ask(index, place, slot, ask));
@@ -160,7 +167,7 @@ impl World<'_> {
                 group.heartbeat(now, ticket, &request, client, &Spread, out);
             }),
             Ask::Init(request) => {
-                self.with_tc(|tc, ctx, out| tc.init_producer_id(ctx, ticket, &request, 5, out));
+                self.with_tc(|tc, ctx, out| tc.init_producer_id(ctx, ticket, &request, 6, out));
             }
             Ask::Stage(command) => {
                 let Place::Sgc(partition) = place else { return };

@@ -2,7 +2,7 @@
 //! was told is staged ends as its transaction does, everywhere alike; nothing that is committed is
 //! delivered again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ackord_coord_core::share::{ShareCoordinator, ShareKey};
 use ackord_machine::{LogId, PendingAck, TxnOwner};
@@ -21,6 +21,12 @@ pub(crate) struct Oracle {
     mirrors: BTreeMap<i32, Machine>,
     /// Which transaction has committed a record.
     pub(crate) committed: BTreeMap<Record, TxnOwner>,
+    /// Records that were rejected in a transaction that committed.
+    rejected: BTreeSet<Record>,
+    /// Records with a copy in the dead letter queue.
+    letters: BTreeSet<Record>,
+    /// What participants of two-phase commit have stored: owner and decision.
+    decided: Vec<(TxnOwner, bool)>,
     ends: Ends,
     /// Outcome of each transaction, by producer and epoch of its marker.
     outcomes: BTreeMap<(i64, i16), bool>,
@@ -36,6 +42,9 @@ impl Oracle {
         Oracle {
             mirrors: (0..state_partitions).map(mirror).collect(),
             committed: BTreeMap::new(),
+            rejected: BTreeSet::new(),
+            letters: BTreeSet::new(),
+            decided: Vec::new(),
             ends: Ends::new(),
             outcomes: BTreeMap::new(),
             told: Vec::new(),
@@ -44,7 +53,7 @@ impl Oracle {
         }
     }
 
-    fn break_rule(&mut self, what: String) {
+    pub(crate) fn break_rule(&mut self, what: String) {
         self.broken.get_or_insert(what);
     }
 
@@ -73,7 +82,11 @@ impl Oracle {
                 continue;
             }
             for offset in ack.first_offset..=ack.last_offset {
-                self.ended((log_of(&key), offset), ack.owner, marker.commit);
+                let record = (log_of(&key), offset);
+                self.ended(record, ack.owner, marker.commit);
+                if marker.commit && ack.acknowledge_type == 3 {
+                    self.rejected.insert(record);
+                }
             }
         }
     }
@@ -84,6 +97,26 @@ impl Oracle {
         if commit && let Some(other) = self.committed.insert(record, owner) {
             self.break_rule(format!("{record:?} is committed by {other} and by {owner}"));
         }
+    }
+
+    /// A record is in the dead letter queue. Over several nodes it may come there again.
+    pub(crate) fn letter(&mut self, record: Record) {
+        self.letters.insert(record);
+        if !self.rejected.contains(&record) {
+            self.break_rule(format!(
+                "{record:?} is in the dead letter queue, and nobody rejected it"
+            ));
+        }
+    }
+
+    /// A participant of two-phase commit has stored how a transaction ends.
+    pub(crate) fn decided(&mut self, owner: TxnOwner, commit: bool) {
+        self.decided.push((owner, commit));
+    }
+
+    /// Records that have no copy yet.
+    pub(crate) fn without_copy(&self) -> Vec<Record> {
+        self.rejected.difference(&self.letters).copied().collect()
     }
 
     /// A client hears that records are staged.
@@ -101,8 +134,16 @@ impl Oracle {
         }
     }
 
-    /// At the end: what was told came true.
+    /// At the end: what was told came true, and what was decided.
     pub(crate) fn audit(&mut self) {
+        for (owner, commit) in std::mem::take(&mut self.decided) {
+            let pair = (owner.producer_id, owner.producer_epoch);
+            let ends = self.ends.iter();
+            let mut of_owner = ends.filter(|((_, id, epoch), _)| (*id, *epoch) == pair);
+            if of_owner.any(|(_, ended)| *ended != commit) {
+                self.break_rule(format!("{owner} was to commit ({commit}), and did not so"));
+            }
+        }
         for (record, owner) in std::mem::take(&mut self.told) {
             let key = (record, owner.producer_id, owner.producer_epoch);
             if !self.ends.contains_key(&key) {

@@ -30,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) length_ms: u64,
     /// Messages in a thousand to which the network does something.
     pub(crate) net_permille: u64,
+    /// The group has a dead letter queue.
+    pub(crate) has_queue: bool,
 }
 
 impl Plan {
@@ -56,7 +58,9 @@ impl Plan {
             faults.push((at, fault));
             at += 500 + draws.below(2 * workload.length_ms / workload.faults.max(1));
         }
+        let has_queue = chance.fork("queue").percent(50);
         Plan {
+            has_queue,
             chance,
             faults,
             length_ms: workload.length_ms,

@@ -45,6 +45,25 @@ enum Doing {
     Staging(usize),
 }
 
+/// A record that a worker has taken, and how it acknowledges it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) log: LogId,
+    pub(crate) offset: i64,
+    pub(crate) count: i16,
+    pub(crate) kind: i8,
+}
+
+/// What a participant of two-phase commit has stored (KIP-939).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prepared {
+    /// The pair under which the transaction was prepared.
+    producer: (i64, i16),
+    commit: bool,
+    /// Somebody was asked to end it.
+    asked: bool,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     index: usize,
@@ -53,7 +72,10 @@ pub(crate) struct Worker {
     member_epoch: i32,
     producer: Option<(i64, i16)>,
     /// Records of the transaction under way, with their delivery counts.
-    records: Vec<(LogId, i64, i16)>,
+    records: Vec<Taken>,
+    /// It takes part in two-phase commit.
+    two_phase: bool,
+    pub(crate) prepared: Option<Prepared>,
     doing: Doing,
     /// The current request; an answer to an older one is late.
     slot: u64,
@@ -71,6 +93,8 @@ impl Worker {
             member_epoch: 0,
             producer: None,
             records: Vec::new(),
+            two_phase: index == 2,
+            prepared: None,
             doing: Doing::Idle,
             slot: 0,
             until_ms: 0,
@@ -125,6 +149,7 @@ impl World<'_> {
                 self.request(index, Place::Tc, Doing::Ending, Ask::End(end));
             }
             Doing::Staging(_) => self.end_transaction(index, false),
+            Doing::Idle if worker.prepared.is_some() => self.initialise(index),
             Doing::Adding | Doing::Initialising => {
                 worker.restart();
                 self.initialise(index);
@@ -141,6 +166,8 @@ impl World<'_> {
             transaction_timeout_ms: 8000,
             producer_id: -1,
             producer_epoch: -1,
+            enable_2pc: self.workers[index].two_phase,
+            keep_prepared_txn: self.workers[index].prepared.is_some(),
             ..Default::default()
         };
         self.request(index, Place::Tc, Doing::Initialising, Ask::Init(request));
@@ -158,7 +185,7 @@ impl World<'_> {
         };
         worker.records = records;
         worker.failed = false;
-        let mut partitions: Vec<i32> = worker.records.iter().map(|it| sgc_of(it.0)).collect();
+        let mut partitions: Vec<i32> = worker.records.iter().map(|it| sgc_of(it.log)).collect();
         partitions.dedup();
         let topic = Str::from(SHARE_STATE_TOPIC);
         let add = AddPartitions {
@@ -180,9 +207,9 @@ impl World<'_> {
         let (producer_id, producer_epoch) = worker.producer.expect("it has begun");
         let commands: Vec<StageCommand> = worker
             .records
-            .chunk_by(|one, next| one.0 == next.0)
+            .chunk_by(|one, next| one.log == next.log)
             .map(|records| StageCommand {
-                key: key(records[0].0),
+                key: key(records[0].log),
                 transactional_id: worker.transactional_id(),
                 owner: TxnOwner {
                     producer_id,
@@ -194,11 +221,11 @@ impl World<'_> {
                 any_version: false,
                 ranges: records
                     .iter()
-                    .map(|(_, offset, count)| StagedRange {
-                        first_offset: *offset,
-                        last_offset: *offset,
-                        acknowledge_type: 1,
-                        delivery_count: Some(*count),
+                    .map(|it| StagedRange {
+                        first_offset: it.offset,
+                        last_offset: it.offset,
+                        acknowledge_type: it.kind,
+                        delivery_count: Some(it.count),
                     })
                     .collect(),
             })
@@ -281,13 +308,15 @@ impl World<'_> {
                     error,
                     producer_id,
                     producer_epoch,
-                    ..
+                    kept,
                 }),
             ) => {
                 let worker = &mut self.workers[index];
                 worker.restart();
-                worker.producer =
-                    (error == ErrorCode::NONE).then_some((producer_id, producer_epoch));
+                if error == ErrorCode::NONE {
+                    worker.producer = Some((producer_id, producer_epoch));
+                    self.come_back(index, kept);
+                }
             }
             (
                 Doing::Adding,
@@ -311,6 +340,9 @@ impl World<'_> {
                 worker.doing = Doing::Staging(left.saturating_sub(1));
                 if left <= 1 {
                     let commits = !worker.failed && self.workers[index].chance.below(100) < 85;
+                    if self.workers[index].two_phase && !self.workers[index].failed {
+                        return self.prepare(index, commits);
+                    }
                     self.end_transaction(index, commits);
                 }
             }
@@ -326,12 +358,55 @@ impl World<'_> {
                 match error {
                     ErrorCode::NONE => {
                         worker.restart();
+                        worker.prepared = None;
                         worker.producer = Some((producer_id, producer_epoch));
                     }
                     _ => worker.restart(),
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The transaction is prepared, and stored how it ends; perhaps its client crashes then.
+    fn prepare(&mut self, index: usize, commit: bool) {
+        let worker = &mut self.workers[index];
+        let (producer_id, producer_epoch) = worker.producer.expect("it has begun");
+        worker.prepared = Some(Prepared {
+            producer: (producer_id, producer_epoch),
+            commit,
+            asked: false,
+        });
+        let owner = TxnOwner {
+            producer_id,
+            producer_epoch,
+            ordinal: 0,
+        };
+        self.oracle.decided(owner, commit);
+        match self.workers[index].chance.percent(40) {
+            true => self.workers[index].restart(),
+            false => self.end_prepared(index, commit),
+        }
+    }
+
+    fn end_prepared(&mut self, index: usize, commit: bool) {
+        let prepared = self.workers[index].prepared.as_mut();
+        prepared.expect("it is stored").asked = true;
+        self.end_transaction(index, commit);
+    }
+
+    /// A client has begun anew, or come back for what was prepared.
+    fn come_back(&mut self, index: usize, kept: Option<TxnOwner>) {
+        let Some(prepared) = self.workers[index].prepared else {
+            return;
+        };
+        let kept = kept.map(|owner| (owner.producer_id, owner.producer_epoch));
+        match kept {
+            Some(pair) if pair == prepared.producer => self.end_prepared(index, prepared.commit),
+            None if prepared.asked => self.workers[index].prepared = None,
+            _ => self
+                .oracle
+                .break_rule(format!("{prepared:?} is stored, kept is {kept:?}")),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ackord_machine::{Envelope, LogId, MonoTime, Now, WallTime};
 use ackord_proto::str::Str;
 use ackord_proto::uuid::Uuid;
+use ackord_share_partition::Span;
 
 use super::host::{Host, Machine, Place};
 use super::network::Sabotage;
@@ -42,6 +43,8 @@ pub(crate) fn group() -> Str {
 pub(crate) enum Event {
     Ask(usize, Place, u64, Box<Ask>),
     Beat(usize),
+    Copied(LogId, u32, Vec<Span>),
+    Copies(LogId, u32),
     Fault(usize),
     Message(Box<Envelope>),
     Reply(u64, Box<Answer>),
@@ -222,6 +225,8 @@ impl<'p> World<'p> {
                 self.beat(index);
                 self.later(3000, Event::Beat(index));
             }
+            Event::Copied(log, epoch, spans) => self.told_of_copies(log, epoch, &spans),
+            Event::Copies(log, epoch) => self.copied(log, epoch),
             Event::Fault(number) => self.fault(number),
             Event::Message(envelope) => self.deliver(*envelope),
             Event::Reply(ticket, answer) => {
@@ -322,6 +327,18 @@ impl<'p> World<'p> {
     /// What has not ended.
     fn unsettled(&self) -> Vec<String> {
         let mut open = Vec::new();
+        if self.plan.has_queue {
+            let missing = self.oracle.without_copy().into_iter();
+            open.extend(missing.map(|own| format!("{own:?} is in no dead letter queue")));
+        }
+        for worker in &self.workers {
+            open.extend(
+                worker
+                    .prepared
+                    .iter()
+                    .map(|own| format!("prepared: {own:?}")),
+            );
+        }
         for host in self.hosts.values() {
             match &host.machine {
                 Some(Machine::Leader(leader)) => {

@@ -1,12 +1,23 @@
 //! Where an ACL counts: everywhere, at an address, or in a range of addresses (CIDR).
 
+use alloc::format;
+use alloc::string::String;
 use core::net::IpAddr;
 
 use super::acl::WILDCARD;
 
-/// Whether a text is a range of addresses, such as `10.0.0.0/8`.
-pub fn is_address_range(text: &str) -> bool {
-    range(text).is_some()
+/// Checks a range of addresses, such as `10.0.0.0/8`.
+///
+/// # Errors
+/// What is wrong with it, in Kafka's words.
+pub fn check_address_range(text: &str) -> Result<(), String> {
+    let unreadable = || format!("Could not parse [{text}]");
+    let (start, bits) = parts(text).ok_or_else(unreadable)?;
+    let most = length(start);
+    match bits <= most {
+        true => Ok(()),
+        false => Err(format!("Value [{bits}] not in range [0,{most}]")),
+    }
 }
 
 /// Whether the host of an ACL stands for an address.
@@ -27,13 +38,20 @@ pub(super) fn covers(pattern: &str, host: &str) -> bool {
 
 /// An address and how many of its bits count.
 fn range(text: &str) -> Option<(IpAddr, u32)> {
+    parts(text).filter(|(start, bits)| *bits <= length(*start))
+}
+
+fn parts(text: &str) -> Option<(IpAddr, u32)> {
     let (start, bits) = text.split_once('/')?;
-    let (start, bits) = (start.parse().ok()?, bits.parse().ok()?);
-    let most = match start {
+    Some((start.parse().ok()?, bits.parse().ok()?))
+}
+
+/// The bits of an address.
+fn length(address: IpAddr) -> u32 {
+    match address {
         IpAddr::V4(_) => u32::BITS,
         IpAddr::V6(_) => u128::BITS,
-    };
-    (bits <= most).then_some((start, bits))
+    }
 }
 
 /// How many bits two addresses of one family begin with in common.
@@ -80,7 +98,7 @@ mod tests {
     #[test]
     fn what_is_no_range_is_known() {
         for good in ["10.0.0.0/8", "::1/128", "0.0.0.0/0"] {
-            assert!(is_address_range(good), "{good}");
+            assert_eq!(check_address_range(good), Ok(()), "{good}");
         }
         for bad in [
             "10.0.0.0",
@@ -91,7 +109,9 @@ mod tests {
             "10.0.0.0/-1",
             "/",
         ] {
-            assert!(!is_address_range(bad), "{bad}");
+            assert!(check_address_range(bad).is_err(), "{bad}");
         }
+        let too_long = check_address_range("10.0.0.0/40").unwrap_err();
+        assert_eq!(too_long, "Value [40] not in range [0,32]");
     }
 }

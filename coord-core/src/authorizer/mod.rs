@@ -14,7 +14,7 @@ mod standard;
 pub use acl::{Acl, Operation, PatternType, Permission, ResourceType, WILDCARD};
 pub use acls::Acls;
 pub use filter::{AclFilter, UnknownFilter};
-pub use host::is_address_range;
+pub use host::check_address_range;
 pub use principal::{InvalidPrincipal, Principal};
 pub use standard::{Actor, StandardAuthorizer};
 

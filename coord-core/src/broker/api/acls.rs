@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use super::super::Broker;
 use crate::authorizer::{
     Acl, AclFilter, CLUSTER_NAME, Operation, PatternType, Permission, ResourceType, UnknownFilter,
-    is_address_range,
+    check_address_range,
 };
 use crate::contract::CloseReason;
 use crate::metadata::Metadata;
@@ -309,10 +309,11 @@ fn check_host(host: &str) -> Result<(), (ErrorCode, String)> {
     if host.is_empty() {
         return invalid("Host pattern cannot be null or empty".to_string());
     }
-    if host.contains('/') && !is_address_range(host) {
-        return invalid(format!(
-            "Invalid CIDR notation '{host}': Could not parse [{host}]"
-        ));
+    if !host.contains('/') {
+        return Ok(());
     }
-    Ok(())
+    check_address_range(host).or_else(|why| {
+        let why = format!("Invalid CIDR notation '{host}': {why}");
+        invalid(why)
+    })
 }

@@ -166,8 +166,8 @@ held = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
 print(*(own.getsockname()[1] for own in held))'
 }
 
-# start_kafka: an Apache Kafka of one node, with limits that let a group ask for short locks; sets
-# BROKER to its address and BROKER_PID. stop_broker ends it.
+# start_kafka [KEY=VALUE...]: an Apache Kafka of one node, with limits that let a group ask for short
+# locks, and these properties; sets BROKER to its address and BROKER_PID. stop_broker ends it.
 start_kafka() {
     local port controller properties=$WORK/server.properties
     read -r port controller < <(free_ports)
@@ -188,6 +188,7 @@ transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
 transaction.state.log.min.isr=1
 transaction.state.log.replication.factor=1
 PROPERTIES
+    [ $# = 0 ] || printf '%s\n' "$@" >>"$properties"
     (kafka kafka.tools.StorageTool format -t AckordConformanceKafkA -c "$properties") \
         >"$WORK/kafka.log" 2>&1 || { cat "$WORK/kafka.log" >&2 && return 1; }
     kafka kafka.Kafka "$properties" >>"$WORK/kafka.log" 2>&1 </dev/null &

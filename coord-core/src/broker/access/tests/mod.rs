@@ -365,3 +365,53 @@ fn coordinators_are_found_by_who_may_describe() {
     assert_eq!(find(&mut test, 0, "g"), ErrorCode::NONE);
     assert_eq!(find(&mut test, 1, "txn"), ErrorCode::NONE);
 }
+
+#[test]
+fn older_versions_have_their_own_places_for_a_refusal() {
+    const GROUP: ErrorCode = ErrorCode::GROUP_AUTHORIZATION_FAILED;
+    const TOPIC: ErrorCode = ErrorCode::TOPIC_AUTHORIZATION_FAILED;
+    let (mut test, _) = filled();
+    test.connect_as(Principal::user("nobody"));
+    let offsets = || m::OffsetFetchRequest {
+        group_id: name("g"),
+        topics: Some(vec![m::offset_fetch::OffsetFetchRequestTopic {
+            name: name("orders"),
+            partition_indexes: vec![0],
+            ..Default::default()
+        }]),
+        ..Default::default()
+    };
+    let fetched = ask!(test, OffsetFetch, 1, offsets());
+    let partitions = fetched.topics.iter().flat_map(|own| &own.partitions);
+    assert!(partitions.map(|own| own.error_code).eq([GROUP]));
+    let fetched = ask!(test, OffsetFetch, 5, offsets());
+    assert_eq!((fetched.error_code, fetched.topics.len()), (GROUP, 0));
+    let find = m::FindCoordinatorRequest {
+        key: name("g"),
+        ..Default::default()
+    };
+    let found = ask!(test, FindCoordinator, 3, find);
+    assert_eq!((found.error_code, found.node_id), (GROUP, -1));
+    assert_eq!(
+        found.error_message,
+        Some(name("Group authorization failed."))
+    );
+    let join = m::JoinGroupRequest {
+        group_id: name("g"),
+        ..Default::default()
+    };
+    let joined = ask!(test, JoinGroup, 2, join);
+    assert_eq!((joined.error_code, joined.generation_id), (GROUP, -1));
+    let all = m::MetadataRequest {
+        topics: Some(Vec::new()),
+        ..Default::default()
+    };
+    assert_eq!(ask!(test, Metadata, 0, all).topics, []);
+    let delete = m::DeleteTopicsRequest {
+        topic_names: vec![name("orders")],
+        ..Default::default()
+    };
+    let deleted = ask!(test, DeleteTopics, 5, delete);
+    let codes = deleted.responses.iter().map(|own| own.error_code);
+    assert!(codes.eq([TOPIC]));
+}

@@ -193,7 +193,7 @@ pub(super) fn native(
         match version {
             0 => batch.acknowledge_type = *kind,
             _ => {
-                batch.acknowledge_types = vec![*kind];
+                batch.acknowledge_types = (*kind).into();
                 batch.delivery_count = record.count;
             }
         }
@@ -254,7 +254,7 @@ pub(super) fn draft(request: TxnShareAcknowledgeRequest) -> TxnShareAcknowledgeD
                     .map(|batch| draft::DraftBatch {
                         first_offset: batch.first_offset,
                         last_offset: batch.last_offset,
-                        acknowledge_types: batch.acknowledge_types,
+                        acknowledge_types: batch.acknowledge_types.to_vec(),
                         ..Default::default()
                     })
                     .collect(),

@@ -24,9 +24,11 @@ use crate::arm::Arm;
 use crate::core_arm::CoreArm;
 use crate::memory_store::{Plan, Traced};
 use crate::script::{Expected, Script, Step, TopicPartition, Verb};
-use crate::steps::{DEAD_LETTER_TOPIC, Session};
+use crate::steps::{DEAD_LETTER_TOPIC, READER, Session};
 use crate::traffic::Traffic;
 
+/// Who takes the account; scripts with ACLs that concern everybody have it as a super user.
+const AUDITOR: &str = "User:auditor";
 /// How often a client asks for the end of its transaction again.
 const END_ATTEMPTS: usize = 5;
 /// And how long it waits before.
@@ -141,6 +143,10 @@ fn audit(script: &Script, arm: &mut CoreArm) -> FaultRun {
     let mut account = Account::default();
     let mut run = FaultRun::default();
     arm.store().record();
+    // Whatever a script forbids, the account is taken of everything.
+    if let Err(error) = arm.opens_as(READER, AUDITOR, None) {
+        run.problems.push(error);
+    }
     let mut session = Session::new(arm);
     for line in &script.lines {
         if let Err(error) = account.step(&mut session, &line.step) {

@@ -83,7 +83,11 @@ impl ShareView {
 /// # Errors
 /// A name that scripts do not have, or no number.
 pub fn limits(pairs: &Pairs) -> Result<Limits, String> {
-    let mut limits = Limits::default();
+    let mut limits = Limits {
+        // Hours pass while clients sit still.
+        idle_ms: None,
+        ..Default::default()
+    };
     for (name, value) in pairs {
         let number = value
             .parse()

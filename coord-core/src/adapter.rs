@@ -97,6 +97,11 @@ pub trait Core {
     /// When to call again with [`Input::Timeout`] at the latest.
     fn next_deadline(&self) -> Option<Deadline>;
 
+    /// Bytes of the requests that are under way. An adapter that bounds what arrives adds them to it.
+    fn request_bytes(&self) -> usize {
+        0
+    }
+
     /// Figures for operators. An adapter without a page for them never asks.
     fn metrics(&self, now: Now) -> Vec<MetricFamily> {
         let _ = now;
@@ -115,6 +120,10 @@ impl Core for Broker {
 
     fn next_deadline(&self) -> Option<Deadline> {
         Broker::next_deadline(self)
+    }
+
+    fn request_bytes(&self) -> usize {
+        Broker::request_bytes(self)
     }
 
     fn metrics(&self, now: Now) -> Vec<MetricFamily> {

@@ -10,8 +10,12 @@ pub struct Limits {
     pub frame_bytes: usize,
     /// Requests of one connection that wait for storage; the next frame is not read before one ends.
     pub pipelined_requests: usize,
-    /// Bytes of all requests under way; at the limit connections are read one at a time.
+    /// Bytes of all requests under way; at the limit connections are read one at a time. A host keeps
+    /// to it with those that arrive, too (Kafka's `queued.max.request.bytes`).
     pub request_bytes: usize,
+    /// After so many milliseconds over which nothing has passed a host ends a connection (Kafka's
+    /// `connections.max.idle.ms`); `None`: never.
+    pub idle_ms: Option<u64>,
     /// Reply bytes that one connection may leave unread; above it no further frame is read.
     pub unsent_bytes: usize,
     /// Log bytes kept in memory for readers, over all logs.
@@ -31,6 +35,7 @@ impl Default for Limits {
             frame_bytes: 100 * 1024 * 1024,
             pipelined_requests: 16,
             request_bytes: 512 * 1024 * 1024,
+            idle_ms: Some(600_000),
             unsent_bytes: 1024 * 1024,
             tail_bytes: 64 * 1024 * 1024,
             tail_bytes_per_log: 4 * 1024 * 1024,

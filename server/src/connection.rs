@@ -10,6 +10,7 @@ use ackord_coord_core::contract::{ConnId, Input};
 use bytes::{Buf, Bytes, BytesMut};
 
 use crate::allowance::Allowance;
+use crate::frame_budget::Share;
 use crate::host::Shared;
 use crate::inbox::Item;
 use crate::incoming::Incoming;
@@ -70,12 +71,14 @@ impl Connection {
     pub async fn serve(self, stream: impl Stream) {
         let incoming = Incoming::new(self.shared.frame_bytes);
         let allowance = Allowance::new(self.shared.early_bytes.clone());
+        let share = Share::new(self.shared.budget.clone());
         let mut driver = Driver {
             connection: self,
             stream,
             incoming,
             outgoing: VecDeque::new(),
             allowance,
+            share,
             ended: false,
             stalled: false,
             owed: Owed::default(),
@@ -133,6 +136,7 @@ struct Driver<S> {
     incoming: Incoming,
     outgoing: VecDeque<Bytes>,
     allowance: Allowance,
+    share: Share,
     /// The peer sends no more, which counts once the core asks for more.
     ended: bool,
     /// Nothing is read before a credit comes.
@@ -190,6 +194,7 @@ impl<S: Stream> Driver<S> {
     fn once(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
         self.stalled = false;
         let link = self.connection.link.clone();
+        link.activity.waits(false);
         let (course, credits) = link.pull(context, &mut self.outgoing);
         self.allowance.grant(credits);
         if course == Course::Cut {
@@ -198,6 +203,9 @@ impl<S: Stream> Driver<S> {
         let mut sent = 0;
         let written = self.write(context, &mut sent);
         self.owed.written(sent, self.outgoing.is_empty());
+        if sent > 0 {
+            self.connection.link.activity.passed();
+        }
         if let Poll::Ready(Err(error)) = written {
             return Poll::Ready(Err(error));
         }
@@ -237,6 +245,12 @@ impl<S: Stream> Driver<S> {
         }
     }
 
+    /// It is not the peer who has to do something.
+    fn wait(&self) -> Poll<io::Result<End>> {
+        self.connection.link.activity.waits(true);
+        Poll::Pending
+    }
+
     /// Reads what the core asks for, and a little ahead of it.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
         loop {
@@ -247,15 +261,18 @@ impl<S: Stream> Driver<S> {
             };
             if !allowed {
                 self.stalled = true;
-                return Poll::Pending;
+                return self.wait();
             }
             match self.incoming.next_frame() {
                 Ok(Some(bytes)) => {
+                    let counted = self.share.pass(self.allowance.is_asked());
                     self.allowance.passed(bytes.len());
-                    self.news.push(Item::Input(Input::Frame {
-                        conn: self.connection.conn,
+                    let conn = self.connection.conn;
+                    self.news.push(Item::Frame {
+                        conn,
                         bytes,
-                    }));
+                        counted,
+                    });
                     continue;
                 }
                 Ok(None) => {}
@@ -264,9 +281,12 @@ impl<S: Stream> Driver<S> {
                 }
             }
             if !self.ended {
+                if !self.share.grow(self.incoming.wanted(), context) {
+                    return self.wait();
+                }
                 match self.stream.poll_read(context, self.incoming.room()) {
                     Poll::Ready(Ok(0)) => self.ended = true,
-                    Poll::Ready(Ok(_)) => {}
+                    Poll::Ready(Ok(_)) => self.connection.link.activity.passed(),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                     Poll::Pending => {
                         self.incoming.release();
@@ -287,7 +307,100 @@ impl<S: Stream> Driver<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future;
+    use std::pin::{Pin, pin};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Waker;
+
+    use ackord_machine::Limits;
+
     use super::*;
+    use crate::logging::{Level, Logger};
+
+    const FRAME: usize = 1 << 20;
+    const CLIENTS: usize = 6;
+
+    /// A client that has announced a frame and sent all but its last byte.
+    struct HalfSent {
+        left: usize,
+        begun: bool,
+        taken: Arc<AtomicUsize>,
+    }
+
+    impl Stream for HalfSent {
+        fn poll_read(
+            &mut self,
+            _context: &mut Context<'_>,
+            into: &mut BytesMut,
+        ) -> Poll<io::Result<usize>> {
+            if !std::mem::replace(&mut self.begun, true) {
+                into.extend_from_slice(&u32::try_from(FRAME).unwrap_or(0).to_be_bytes());
+                return Poll::Ready(Ok(4));
+            }
+            let count = self.left.min(into.capacity() - into.len());
+            if count == 0 {
+                return Poll::Pending;
+            }
+            into.resize(into.len() + count, 0);
+            self.left -= count;
+            self.taken.fetch_add(count, Ordering::Relaxed);
+            Poll::Ready(Ok(count))
+        }
+
+        fn poll_write(
+            &mut self,
+            _context: &mut Context<'_>,
+            _chunks: &[IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Pending
+        }
+    }
+
+    #[test]
+    fn half_sent_frames_take_no_more_than_the_bound_and_one_frame() {
+        let limits = Limits {
+            frame_bytes: FRAME,
+            request_bytes: 2 * FRAME,
+            ..Limits::default()
+        };
+        let shared = Arc::new(Shared::new(&limits, Logger::new(Level::Error)));
+        let taken: Vec<Arc<AtomicUsize>> = (0..CLIENTS).map(|_| Arc::default()).collect();
+        let mut served: Vec<Pin<Box<dyn Future<Output = ()>>>> = Vec::new();
+        for (id, taken) in taken.iter().enumerate() {
+            let link = Arc::new(Link::default());
+            link.grant();
+            let conn = ConnId(id as u64);
+            let stream = HalfSent {
+                left: FRAME - 1,
+                begun: false,
+                taken: taken.clone(),
+            };
+            served.push(Box::pin(
+                Connection::new(conn, shared.clone(), link).serve(stream),
+            ));
+        }
+        let mut context = Context::from_waker(Waker::noop());
+        let mut turn = |served: &mut Vec<Pin<Box<dyn Future<Output = ()>>>>| {
+            for own in served.iter_mut() {
+                assert!(pin!(own).poll(&mut context).is_pending());
+            }
+        };
+        let held = |from: usize| -> usize {
+            let held = taken[from..].iter();
+            held.map(|own| own.load(Ordering::Relaxed)).sum()
+        };
+        turn(&mut served);
+        assert!(held(0) >= FRAME, "{}", held(0));
+        assert!(held(0) <= 3 * FRAME, "{}", held(0));
+        // Where some end, others go on, and at last all have had their turn.
+        for ended in 1..CLIENTS {
+            drop(served.remove(0));
+            turn(&mut served);
+            let bound = 3.min(CLIENTS - ended) * FRAME;
+            assert!(held(ended) <= bound, "{}", held(ended));
+        }
+        assert_eq!(held(CLIENTS - 1), FRAME - 1);
+    }
 
     #[test]
     fn the_core_hears_of_small_replies_along_with_something_else() {

@@ -10,6 +10,7 @@ use ackord_machine::{MonoTime, Now};
 
 use crate::clock::Clock;
 use crate::host::Shared;
+use crate::idle::Looks;
 use crate::inbox::Item;
 use crate::phase::Phase;
 use crate::probe::{Next, Probe, Rest};
@@ -48,6 +49,9 @@ pub(crate) struct CoreDriver<C> {
     router: Router,
     shared: Arc<Shared>,
     course: Course,
+    looks: Option<Looks>,
+    /// Bytes of frames that the budget counts and the core has taken.
+    handled: usize,
     /// Only where the clock is turned by hand.
     probe: Option<Probe>,
 }
@@ -90,8 +94,9 @@ impl<C: Core + Send + 'static> Turns for CoreDriver<C> {
             Course::Draining { until } | Course::Flushing { until } => Some(until),
             Course::Running | Course::Ended(_) => None,
         };
+        let look = self.looks.as_ref().map(Looks::next);
         let next = self.core.next_deadline().map(|deadline| deadline.at);
-        next.into_iter().chain(own).min()
+        next.into_iter().chain(own).chain(look).min()
     }
 
     fn has_ended(&self) -> bool {
@@ -112,13 +117,21 @@ impl<C: Core + Send + 'static> Turns for CoreDriver<C> {
 }
 
 impl<C: Core + Send + 'static> CoreDriver<C> {
-    pub(crate) fn new(core: C, clock: Clock, router: Router, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(
+        core: C,
+        clock: Clock,
+        router: Router,
+        shared: Arc<Shared>,
+        idle_ms: Option<u64>,
+    ) -> Self {
         CoreDriver {
             core,
             clock,
             router,
             shared,
             course: Course::Running,
+            looks: Looks::new(idle_ms, clock.now().mono),
+            handled: 0,
             probe: clock.is_manual().then(Probe::default),
         }
     }
@@ -129,6 +142,10 @@ impl<C: Core + Send + 'static> CoreDriver<C> {
         if next.is_some_and(|deadline| deadline.at <= now.mono) {
             self.input(now, Input::Timeout);
             self.effects(now);
+        }
+        let looks = self.looks.as_mut();
+        if let Some(idle_ms) = looks.and_then(|looks| looks.due(now.mono)) {
+            self.router.end_idle(now.mono, idle_ms);
         }
     }
 
@@ -168,7 +185,12 @@ impl<C: Core + Send + 'static> CoreDriver<C> {
                 self.input(now, Input::Closed { conn });
                 self.shared.connection_ended();
             }
-            Item::Input(Input::Frame { conn, bytes }) => {
+            Item::Frame {
+                conn,
+                bytes,
+                counted,
+            } => {
+                self.handled += counted;
                 if let Some(frame) = self.router.arrived(conn, bytes) {
                     self.input(now, frame);
                 }
@@ -178,7 +200,7 @@ impl<C: Core + Send + 'static> CoreDriver<C> {
                 if let Course::Flushing { .. } = self.course {
                     link.close();
                 }
-                self.router.opened(conn, link);
+                self.router.opened(now.mono, conn, link);
                 self.input(now, Input::opened(conn, host));
             }
         }
@@ -212,6 +234,10 @@ impl<C: Core + Send + 'static> CoreDriver<C> {
             self.input(now, frame);
         }
         self.router.flush();
+        let handled = std::mem::take(&mut self.handled);
+        self.shared
+            .budget
+            .core_holds(handled, self.core.request_bytes());
     }
 
     fn event(&mut self, now: Now, event: Event) {

@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::connection::Connection;
 use crate::core_driver::CoreDriver;
 use crate::flags::Durability;
+use crate::frame_budget::FrameBudget;
 use crate::inbox::{Inbox, Item};
 use crate::link::Link;
 use crate::logging::Logger;
@@ -46,12 +47,28 @@ pub(crate) struct Shared {
     pub(crate) frame_bytes: usize,
     /// Of all connections, see [`crate::allowance`].
     pub(crate) early_bytes: Arc<AtomicUsize>,
+    pub(crate) budget: Arc<FrameBudget>,
     next: AtomicU64,
     open: AtomicUsize,
     most_open: usize,
 }
 
 impl Shared {
+    pub(crate) fn new(limits: &Limits, logger: Logger) -> Self {
+        Shared {
+            inbox: Inbox::default(),
+            seat: Seat::default(),
+            phase: PhaseCell::new(),
+            logger,
+            frame_bytes: limits.frame_bytes,
+            early_bytes: Arc::default(),
+            budget: Arc::new(FrameBudget::new(limits.request_bytes)),
+            next: AtomicU64::new(1),
+            open: AtomicUsize::new(0),
+            most_open: limits.connections.saturating_add(REFUSED_AT_ONCE),
+        }
+    }
+
     /// The core knows that a connection is gone.
     pub(crate) fn connection_ended(&self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
@@ -87,17 +104,7 @@ impl Host {
         logger: Logger,
         make: impl FnOnce(Now) -> Result<C, String>,
     ) -> Result<Host, StartError> {
-        let shared = Arc::new(Shared {
-            inbox: Inbox::default(),
-            seat: Seat::default(),
-            phase: PhaseCell::new(),
-            logger,
-            frame_bytes: limits.frame_bytes,
-            early_bytes: Arc::default(),
-            next: AtomicU64::new(1),
-            open: AtomicUsize::new(0),
-            most_open: limits.connections.saturating_add(REFUSED_AT_ONCE),
-        });
+        let shared = Arc::new(Shared::new(limits, logger));
         let answered = shared.clone();
         let events = move |event| match event {
             StoreEvent::Completed(completion) => {
@@ -113,7 +120,7 @@ impl Host {
         let store = LogStore::open(dir, durability.into(), events).map_err(StartError::Store)?;
         let core = make(clock.now()).map_err(StartError::Config)?;
         let router = Router::new(store, logger);
-        let driver = CoreDriver::new(core, clock, router, shared.clone());
+        let driver = CoreDriver::new(core, clock, router, shared.clone(), limits.idle_ms);
         let own = shared.clone();
         let work = move || own.drive(Box::new(driver), clock);
         thread::Builder::new()

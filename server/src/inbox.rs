@@ -13,6 +13,7 @@ use std::time::Duration;
 use ackord_coord_core::contract::{ConnId, Input};
 use ackord_coord_core::metrics::MetricFamily;
 use ackord_machine::MonoTime;
+use bytes::Bytes;
 
 use crate::link::Link;
 use crate::probe::Job;
@@ -28,6 +29,13 @@ pub(crate) enum Item {
     Metrics(SyncSender<Vec<MetricFamily>>),
     /// Something to do for a test.
     Errand(Job),
+    /// A frame for the core.
+    Frame {
+        conn: ConnId,
+        bytes: Bytes,
+        /// What of it the budget counts until the core has taken it.
+        counted: usize,
+    },
     /// For the core.
     Input(Input),
     /// A connection was accepted.

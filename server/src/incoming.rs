@@ -59,15 +59,29 @@ impl Incoming {
         Ok(Some(size))
     }
 
+    /// How many bytes of the next frame are not here; 0 where that is not known.
+    fn missing(&self) -> usize {
+        match self.announced() {
+            Ok(Some(size)) => (SIZE + size).saturating_sub(self.buffer.len()),
+            Ok(None) | Err(_) => 0,
+        }
+    }
+
+    fn next_room(&self) -> usize {
+        self.missing()
+            .clamp(FIRST_READ, self.buffer.len().max(AHEAD))
+    }
+
+    /// How much memory the buffer has after the next [`Incoming::room`].
+    pub(crate) fn wanted(&self) -> usize {
+        let wanted = self.buffer.len() + self.next_room();
+        wanted.max(self.buffer.capacity())
+    }
+
     /// The buffer to read into, with room for more. Its length says what has arrived.
     pub(crate) fn room(&mut self) -> &mut BytesMut {
-        let here = self.buffer.len();
-        let missing = match self.announced() {
-            Ok(Some(size)) => (SIZE + size).saturating_sub(here),
-            Ok(None) | Err(_) => 0,
-        };
-        let room = missing.clamp(FIRST_READ, here.max(AHEAD));
-        if self.buffer.capacity() - here < FIRST_READ.min(room) || missing > 0 {
+        let (here, room) = (self.buffer.len(), self.next_room());
+        if self.buffer.capacity() - here < FIRST_READ.min(room) || self.missing() > 0 {
             self.buffer.reserve(room);
         }
         &mut self.buffer

@@ -12,7 +12,7 @@
 //!
 //! Nothing between them grows without a bound: a connection has one frame under way for each read
 //! credit of the core and a few small ones beside it, all connections together a bounded number of
-//! bytes of those, the store has one completion for each operation of the core, and [`Host::open`]
+//! bytes of either, the store has one completion for each operation of the core, and [`Host::open`]
 //! refuses connections above the limit.
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,9 @@ mod connection;
 mod core_driver;
 mod decode;
 mod flags;
+mod frame_budget;
 mod host;
+mod idle;
 mod inbox;
 mod incoming;
 mod link;

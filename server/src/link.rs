@@ -6,11 +6,14 @@ use std::task::{Context, Waker};
 
 use bytes::Bytes;
 
+use crate::idle::Activity;
+
 /// One side fills it from the thread of the core, the other empties it from whatever task serves
 /// the connection. Knows no runtime: it wakes.
 #[derive(Debug, Default)]
 pub(crate) struct Link {
     state: Mutex<State>,
+    pub(crate) activity: Activity,
 }
 
 /// How far a connection is.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ackord_coord_core::contract::{ConnId, Effect, Event, Input};
 use ackord_log_store::LogStore;
-use ackord_machine::StorageOp;
+use ackord_machine::{MonoTime, StorageOp};
 use bytes::Bytes;
 
 use crate::link::Link;
@@ -16,6 +16,8 @@ use crate::waiting::Waiting;
 struct Peer {
     link: Arc<Link>,
     waiting: Waiting,
+    /// When it was not idle.
+    seen: MonoTime,
 }
 
 /// The connections. Those that are left when the core goes are cut, however it goes.
@@ -52,9 +54,26 @@ impl Router {
         }
     }
 
-    pub(crate) fn opened(&mut self, conn: ConnId, link: Arc<Link>) {
-        let waiting = Waiting::default();
-        self.peers.0.insert(conn, Peer { link, waiting });
+    pub(crate) fn opened(&mut self, now: MonoTime, conn: ConnId, link: Arc<Link>) {
+        let peer = Peer {
+            link,
+            waiting: Waiting::default(),
+            seen: now,
+        };
+        self.peers.0.insert(conn, peer);
+    }
+
+    /// Ends connections that have been idle for so many milliseconds.
+    pub(crate) fn end_idle(&mut self, now: MonoTime, idle_ms: i64) {
+        for (conn, peer) in &mut self.peers.0 {
+            if peer.link.activity.look() {
+                peer.seen = now;
+            } else if peer.seen.plus_millis(idle_ms) <= now {
+                self.logger
+                    .info(format_args!("{conn} is closed: idle for {idle_ms} ms"));
+                peer.link.cut();
+            }
+        }
     }
 
     pub(crate) fn closed(&mut self, conn: ConnId) {

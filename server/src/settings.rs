@@ -14,14 +14,16 @@ const LISTEN: &str = "127.0.0.1:9092";
 const DATA_DIR: &str = "ackord-data";
 
 /// Configurations of which the host takes care; the core may know them too.
-const HOST_CONFIGS: [&str; 8] = [
+const HOST_CONFIGS: [&str; 10] = [
     "advertised.listeners",
+    "connections.max.idle.ms",
     "listener.security.protocol.map",
     "listeners",
     "log.dir",
     "log.dirs",
     "max.connections",
     "process.roles",
+    "queued.max.request.bytes",
     "socket.request.max.bytes",
 ];
 
@@ -127,7 +129,40 @@ impl Settings {
                 })?;
             }
         }
+        self.host_limits(&mut limits)?;
         Ok(limits)
+    }
+
+    /// Limits that 0 or less switch off.
+    fn host_limits(&self, limits: &mut Limits) -> Result<(), SettingsError> {
+        limits.request_bytes = match self.long("queued.max.request.bytes")? {
+            None => limits.request_bytes.max(limits.frame_bytes),
+            Some(bytes) => match usize::try_from(bytes) {
+                Ok(bytes) if bytes > 0 => bytes,
+                _ => usize::MAX,
+            },
+        };
+        if limits.request_bytes < limits.frame_bytes {
+            return Err(SettingsError(format!(
+                "queued.max.request.bytes is {}, but has to be at least socket.request.max.bytes, \
+                 which is {}; -1 means no bound",
+                limits.request_bytes, limits.frame_bytes
+            )));
+        }
+        if let Some(millis) = self.long("connections.max.idle.ms")? {
+            limits.idle_ms = u64::try_from(millis).ok();
+        }
+        Ok(())
+    }
+
+    fn long(&self, name: &str) -> Result<Option<i64>, SettingsError> {
+        let Some(text) = last(&self.configs, name) else {
+            return Ok(None);
+        };
+        let number = text.parse::<i64>().map_err(|_| {
+            SettingsError(format!("{name} is {text:?}, but has to be a whole number"))
+        })?;
+        Ok(Some(number))
     }
 
     /// Whether the host itself has a use for a configuration.
@@ -324,6 +359,18 @@ mod tests {
         let flags = ServeFlags::default;
         let small = settings(flags(), &[("socket.request.max.bytes", "1000")]).unwrap();
         assert_eq!(small.limits().unwrap().frame_bytes, 1000);
+        let none = settings(
+            flags(),
+            &[
+                ("queued.max.request.bytes", "-1"),
+                ("connections.max.idle.ms", "-1"),
+            ],
+        );
+        let none = none.unwrap().limits().unwrap();
+        assert_eq!((none.request_bytes, none.idle_ms), (usize::MAX, None));
+        let less = settings(flags(), &[("queued.max.request.bytes", "1000")]).unwrap();
+        let error = less.limits().unwrap_err().to_string();
+        assert!(error.contains("socket.request.max.bytes"), "{error}");
         let bad = settings(flags(), &[("max.connections", "-1")]).unwrap();
         assert!(
             bad.limits()

@@ -144,6 +144,10 @@ impl Connections {
         })
     }
 
+    pub(crate) fn request_bytes(&self) -> usize {
+        self.request_bytes
+    }
+
     pub(crate) fn all(&self) -> Vec<ConnId> {
         self.open.keys().copied().collect()
     }

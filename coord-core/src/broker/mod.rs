@@ -472,6 +472,11 @@ impl Broker {
         self.last_correlation
     }
 
+    /// Bytes of the requests that are under way.
+    pub fn request_bytes(&self) -> usize {
+        self.connections.request_bytes()
+    }
+
     /// Whether requests are served now.
     pub fn is_serving(&self) -> bool {
         matches!(self.phase, Phase::Serving)

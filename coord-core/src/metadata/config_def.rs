@@ -75,6 +75,11 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
     def("auto.create.topics.enable", "true", ConfigKind::Boolean),
     def("broker.id", "1", ConfigKind::Int(0, INT)),
     def(
+        "connections.max.idle.ms",
+        "600000",
+        ConfigKind::Long(i64::MIN, BIG),
+    ),
+    def(
         "errors.deadletterqueue.auto.create.topics.enable",
         "false",
         ConfigKind::Boolean,
@@ -494,6 +499,12 @@ pub const BROKER_CONFIGS: &[ConfigDef] = &[
         "producer.id.expiration.ms",
         "86400000",
         ConfigKind::Int(1, INT),
+    ),
+    // Kafka has no bound unless one is set: -1.
+    def(
+        "queued.max.request.bytes",
+        "536870912",
+        ConfigKind::Long(-1, BIG),
     ),
     def(
         "share.coordinator.append.linger.ms",

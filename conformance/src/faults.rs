@@ -24,7 +24,7 @@ use crate::arm::Arm;
 use crate::core_arm::CoreArm;
 use crate::memory_store::{Plan, Traced};
 use crate::script::{Expected, Script, Step, TopicPartition, Verb};
-use crate::steps::{DEAD_LETTER_TOPIC, READER, Session};
+use crate::steps::{ADMIN, DEAD_LETTER_TOPIC, READER, Session};
 use crate::traffic::Traffic;
 
 /// Who takes the account; scripts with ACLs that concern everybody have it as a super user.
@@ -80,8 +80,8 @@ struct Transaction {
 
 /// What a client was told.
 struct Told {
-    /// The script wants success.
-    had_to_work: bool,
+    /// Something did not work that the script wants to.
+    failed: bool,
     /// `None`: nothing.
     codes: Option<Codes>,
     /// Of an output.
@@ -186,6 +186,7 @@ impl Account {
             }
             Step::Expect(_) => {}
             Step::DeleteTopic { name, code } => {
+                session.drain(ADMIN);
                 let id = session.clients.topic_id(name);
                 let deleted = session.step(step).is_ok() && !code.is_error();
                 self.note_deletion(name, id, deleted);
@@ -253,12 +254,15 @@ impl Account {
 
     /// The world of the script has to be there, whatever it takes.
     fn insist(&mut self, session: &mut Session<'_>, step: &Step) -> Result<(), String> {
+        session.drain(ADMIN);
         for _ in 0..END_ATTEMPTS {
             if session.step(step).is_ok() {
                 return Ok(());
             }
             self.revive(session)?;
             session.arm.advance(END_PAUSE_MS)?;
+            // What was asked before may be answered only now.
+            session.drain(ADMIN);
             // A topic that was created although nobody was told cannot be created again.
             if let Step::Topic { name, .. } = step {
                 let _ = session.step(&Step::DeleteTopic {
@@ -266,6 +270,8 @@ impl Account {
                     code: ErrorCode::NONE,
                 });
                 self.revive(session)?;
+                session.arm.advance(END_PAUSE_MS)?;
+                session.drain(ADMIN);
             }
         }
         session.step(step)
@@ -313,9 +319,10 @@ impl Account {
         if matches!(verb, Verb::EndTxn { .. }) && *expected == Expected::Success {
             self.insist_on_the_end(session, client)?;
         }
+        let codes = session.answered.take();
         let told = Told {
-            had_to_work: *expected == Expected::Success,
-            codes: session.answered.take(),
+            failed: failed(expected, codes.as_ref()),
+            codes,
             base_offset: session.base_offset.take(),
         };
         self.note(client, &verb, &told);
@@ -380,4 +387,18 @@ impl Account {
         }
         verb
     }
+}
+
+/// Whether something did not work that the script wants to: all, or all but what it names.
+fn failed(expected: &Expected, codes: Option<&Codes>) -> bool {
+    let named = match expected {
+        Expected::Success => &[][..],
+        Expected::Parts(parts) => parts,
+        _ => return false,
+    };
+    let Some(codes) = codes else { return true };
+    let unnamed = |label: &str| !named.iter().any(|(own, _)| own.to_string() == *label);
+    let mut parts = codes.parts.iter();
+    codes.top.is_some_and(ErrorCode::is_error)
+        || parts.any(|(label, code)| code.is_error() && unnamed(label))
 }

@@ -20,6 +20,11 @@ impl Account {
                 return;
             }
             Verb::Consumer(verb) if verb.is_transactional() => {}
+            // What follows is not in it.
+            Verb::EndTxn { .. } if well => {
+                self.current.remove(client);
+                return;
+            }
             Verb::Send { .. }
             | Verb::OffsetAcks(_)
             | Verb::Stage { .. }
@@ -38,7 +43,7 @@ impl Account {
             return;
         };
         let transaction = &mut self.transactions[index];
-        transaction.doomed |= told.had_to_work && !well;
+        transaction.doomed |= told.failed;
         match verb {
             Verb::Send {
                 partition, values, ..

@@ -9,8 +9,8 @@ use crate::dead_letter;
 use crate::script::{StorageStep, TopicPartition};
 use crate::steps::Session;
 
-/// Longer than any transaction, lock and session of the scripts.
-const UNTIL_ALL_IS_OVER_MS: u64 = 20 * 60 * 1000;
+/// Twice as long as this is longer than any transaction, lock, session and request of the scripts.
+const UNTIL_ALL_IS_OVER_MS: u64 = 40 * 60 * 1000;
 
 /// What a reader sees who tries again where the store could not be read.
 fn visible(session: &mut Session<'_>, partition: &TopicPartition) -> Result<Vec<String>, String> {

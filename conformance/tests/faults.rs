@@ -48,6 +48,15 @@ fn without_faults_every_script_is_in_order() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+#[test]
+fn a_topic_that_is_deleted_while_its_log_is_read_back_stays_so() {
+    let script = "conformance/scripts/deleted-topic-leaves-the-group.txt";
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let sum = sweep(&[root.join(script)], Extent::Whole, 1);
+    assert!(sum.problems.is_empty(), "{}", sum.problems.join("\n"));
+    assert!(sum.double > 100, "{sum:?}");
+}
+
 /// A world with two producers and one acquired record.
 const WORLD: &str = "# Planted\ntopic orders\ntopic enriched\n\
     group g share.auto.offset.reset=earliest\nc1 produce orders-0 a\nm1 join g orders\n\

@@ -159,7 +159,16 @@ impl Broker {
         );
     }
 
+    /// Nobody waits any more for a log whose topic was deleted while it was read back, or that came by
+    /// another load.
+    fn is_awaited(&self, log: LogId) -> bool {
+        matches!(self.phase, Phase::Recovering(_)) || self.frozen.contains(&log)
+    }
+
     fn loaded(&mut self, log: LogId, loaded: LoadedLog) {
+        if !self.is_awaited(log) {
+            return;
+        }
         let recovering = matches!(self.phase, Phase::Recovering(_));
         match self.restore(log, &loaded) {
             Ok(()) if recovering => self.recovered_one(log),
@@ -183,6 +192,9 @@ impl Broker {
     }
 
     fn load_failed(&mut self, log: LogId, fault: StorageFault) {
+        if !self.is_awaited(log) {
+            return;
+        }
         if matches!(self.phase, Phase::Recovering(_)) {
             return self.recovery_failed(format!("log {log} cannot be read back: {fault}"));
         }

@@ -117,7 +117,8 @@ impl Broker {
                 }
                 TimerKey::Group(id) => self.group_deadline(&id),
                 TimerKey::Leader(log) => self.leader_deadline(log),
-                TimerKey::Reload(log) => self.load(log),
+                TimerKey::Reload(log) if self.frozen.contains(&log) => self.load(log),
+                TimerKey::Reload(_) => {}
                 TimerKey::Retention => self.retain(),
                 TimerKey::Sgc(partition) => self.share_requests_due(partition),
                 TimerKey::ShareCold => self.snapshot_cold_shares(),

@@ -23,7 +23,7 @@ use crate::answers::Codes;
 use crate::arm::Arm;
 use crate::core_arm::CoreArm;
 use crate::memory_store::{Plan, Traced};
-use crate::script::{Expected, Script, Step, TopicPartition, Verb};
+use crate::script::{Expected, Line, Script, Step, StorageStep, TopicPartition, Verb};
 use crate::steps::{ADMIN, DEAD_LETTER_TOPIC, READER, Session};
 use crate::traffic::Traffic;
 
@@ -114,6 +114,8 @@ struct Account {
     excluded: BTreeSet<String>,
     /// Topics that were deleted, dead letter queues among them.
     deleted: BTreeSet<String>,
+    /// What is compacted away.
+    compacted: BTreeMap<TopicPartition, Vec<(i64, i64)>>,
     /// Ids of topics of whose deletion nobody was told.
     doubtful: BTreeMap<String, Uuid>,
     /// Ids of topics that are deleted for good.
@@ -143,8 +145,11 @@ fn audit(script: &Script, arm: &mut CoreArm) -> FaultRun {
     let mut account = Account::default();
     let mut run = FaultRun::default();
     arm.store().record();
-    // Whatever a script forbids, the account is taken of everything.
-    if let Err(error) = arm.opens_as(READER, AUDITOR, None) {
+    // Whatever a script forbids to everybody, the account is taken of everything.
+    let audited = |line: &Line| matches!(line.step, Step::Broker(_)) && line.text.contains(AUDITOR);
+    if script.lines.iter().any(audited)
+        && let Err(error) = arm.opens_as(READER, AUDITOR, None)
+    {
         run.problems.push(error);
     }
     let mut session = Session::new(arm);
@@ -225,6 +230,10 @@ impl Account {
             }
             Step::Broker(configs) => {
                 self.limits.configure_broker(configs);
+                drop(session.step(step));
+            }
+            Step::Storage(StorageStep::Compact { partition, gone }) => {
+                self.note_compaction(partition, gone);
                 drop(session.step(step));
             }
             Step::Limits(_) | Step::Storage(_) => drop(session.step(step)),

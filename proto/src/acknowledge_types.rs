@@ -17,25 +17,29 @@ const INLINE: usize = 16;
 
 /// A list of `int8`. A request may have a thousand ranges with one type each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AcknowledgeTypes(SmallVec<[i8; INLINE]>);
+pub struct AcknowledgeTypes {
+    list: SmallVec<[i8; INLINE]>,
+}
 
 impl Deref for AcknowledgeTypes {
     type Target = [i8];
 
     fn deref(&self) -> &[i8] {
-        &self.0
+        &self.list
     }
 }
 
 impl From<i8> for AcknowledgeTypes {
     fn from(one: i8) -> Self {
-        AcknowledgeTypes(SmallVec::from_slice(&[one]))
+        AcknowledgeTypes::from(&[one][..])
     }
 }
 
 impl From<&[i8]> for AcknowledgeTypes {
     fn from(types: &[i8]) -> Self {
-        AcknowledgeTypes(SmallVec::from_slice(types))
+        AcknowledgeTypes {
+            list: SmallVec::from_slice(types),
+        }
     }
 }
 
@@ -49,7 +53,8 @@ impl Wire for AcknowledgeTypes {
         let count = r.not_null(count)?;
         let bytes = r.take(count)?;
         let types = bytes.iter().map(|byte| i8::from_be_bytes([*byte]));
-        Ok(AcknowledgeTypes(types.collect()))
+        let list = types.collect();
+        Ok(AcknowledgeTypes { list })
     }
 
     fn write<S: Sink>(&self, s: &mut S, v: Layout) -> Result<(), EncodeError> {

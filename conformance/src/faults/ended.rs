@@ -1,5 +1,5 @@
 //! Ways in which a record ends without an acknowledgement: its topic is deleted, its log starts behind
-//! it, or it was delivered as often as it may be.
+//! it or is compacted, or it was delivered as often as it may be.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,7 @@ impl DeliveryLimits {
 pub(super) enum Ended {
     /// It was delivered as often as it may be.
     Limit,
-    /// Its log starts behind it.
+    /// Its log starts behind it, or was compacted.
     Removed,
 }
 
@@ -120,10 +120,21 @@ impl Account {
         start.unwrap_or(i64::MAX)
     }
 
+    /// Records of a log are compacted away.
+    pub(super) fn note_compaction(&mut self, partition: &TopicPartition, gone: &[(i64, i64)]) {
+        let compacted = self.compacted.entry(partition.clone()).or_default();
+        compacted.extend_from_slice(gone);
+    }
+
+    fn is_compacted(&self, partition: &TopicPartition, offset: i64) -> bool {
+        let mut gone = self.compacted.get(partition).into_iter().flatten();
+        gone.any(|(first, last)| (*first..=*last).contains(&offset))
+    }
+
     /// How a record may have ended by itself.
     pub(super) fn ended(&self, session: &Session<'_>, record: &ShareRecord) -> Option<Ended> {
         let (group, partition, offset) = record;
-        if *offset < self.start_of(session, partition) {
+        if *offset < self.start_of(session, partition) || self.is_compacted(partition, *offset) {
             return Some(Ended::Removed);
         }
         let limit = self.limits.of(group)?;

@@ -233,7 +233,7 @@ fn a_share_partition_that_leaves_memory() {
 fn a_group_in_transactional_mode() {
     for (dead_letters, expected) in [
         (false, explored(20_323, 1_503_902, 222_196)),
-        (true, explored(23_061, 1_706_514, 250_498)),
+        (true, explored(22_155, 1_639_470, 241_630)),
     ] {
         let mut events = plain_events(1);
         transaction_events(1, 1, 1, &mut events);

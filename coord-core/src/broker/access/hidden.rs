@@ -15,9 +15,12 @@ use crate::authorizer::{CLUSTER_NAME, Operation, ResourceType};
 const UNSEEN_TOPICS: &str =
     "The group has described topic(s) that the client is not authorized to describe.";
 
-/// Whether a topic is named only to say that it may not be seen.
+/// Whether a topic is named only because it was asked for, to say that it, or its group, may not be seen.
 fn is_refusal(code: ErrorCode) -> bool {
-    code == ErrorCode::TOPIC_AUTHORIZATION_FAILED
+    matches!(
+        code,
+        ErrorCode::GROUP_AUTHORIZATION_FAILED | ErrorCode::TOPIC_AUTHORIZATION_FAILED
+    )
 }
 
 impl Broker {

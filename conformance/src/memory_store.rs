@@ -26,6 +26,8 @@ struct StoredLog {
     start: i64,
     end: i64,
     batches: Vec<StoredBatch>,
+    /// Records were taken out of it.
+    cleaned: bool,
     checkpoint: Option<StoredCheckpoint>,
 }
 
@@ -140,6 +142,7 @@ impl MemoryStore {
             }
         }
         stored.batches = left;
+        stored.cleaned = true;
         Ok(())
     }
 
@@ -397,6 +400,7 @@ impl MemoryStore {
         LoadedLog {
             start: log.start,
             end: log.end,
+            cleaned: log.cleaned,
             checkpoint: log.checkpoint.clone(),
             batches: batches
                 .map(|batch| StoredBatch {

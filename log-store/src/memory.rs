@@ -116,6 +116,7 @@ impl View for Memory {
         Ok(LoadedLog {
             start: log.head.start,
             end: log.head.end,
+            cleaned: false,
             checkpoint: log.checkpoint.clone(),
             batches: log.from(from).map(cut).collect(),
         })

@@ -183,6 +183,9 @@ pub struct LoadedLog {
     pub start: i64,
     /// Offset of the next record.
     pub end: i64,
+    /// The engine may have taken records out of the middle of the log (compaction): batches need not
+    /// follow each other.
+    pub cleaned: bool,
     /// The newest checkpoint.
     pub checkpoint: Option<StoredCheckpoint>,
     /// The batches at or after the checkpoint.

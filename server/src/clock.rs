@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ackord_machine::{MonoTime, Now, WallTime};
 
-/// Where the core's thread has its time from.
+/// Where the core has its time from.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(Source);
 

@@ -81,6 +81,7 @@ impl Connection {
             share,
             ended: false,
             stalled: false,
+            short: false,
             owed: Owed::default(),
             news: Vec::new(),
         };
@@ -141,6 +142,8 @@ struct Driver<S> {
     ended: bool,
     /// Nothing is read before a credit comes.
     stalled: bool,
+    /// Nothing is read before there is room for it.
+    short: bool,
     owed: Owed,
     /// What the core is to hear of, at the end of a turn.
     news: Vec<Item>,
@@ -186,15 +189,21 @@ impl<S: Stream> Driver<S> {
             // Credits that came meanwhile woke nobody.
             let goes_on = turned.is_pending() && self.stalled && !self.connection.link.stall();
             if !goes_on {
+                self.connection.link.activity.waits(self.waits());
                 return turned;
             }
         }
     }
 
+    /// Whether it is the broker who has to do something: to answer, or to find room. A peer that does
+    /// not read its replies is asked to do that first.
+    fn waits(&self) -> bool {
+        self.outgoing.is_empty() && (self.short || !self.allowance.is_asked())
+    }
+
     fn once(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
-        self.stalled = false;
+        (self.stalled, self.short) = (false, false);
         let link = self.connection.link.clone();
-        link.activity.waits(false);
         let (course, credits) = link.pull(context, &mut self.outgoing);
         self.allowance.grant(credits);
         if course == Course::Cut {
@@ -245,12 +254,6 @@ impl<S: Stream> Driver<S> {
         }
     }
 
-    /// It is not the peer who has to do something.
-    fn wait(&self) -> Poll<io::Result<End>> {
-        self.connection.link.activity.waits(true);
-        Poll::Pending
-    }
-
     /// Reads what the core asks for, and a little ahead of it.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
         loop {
@@ -261,7 +264,7 @@ impl<S: Stream> Driver<S> {
             };
             if !allowed {
                 self.stalled = true;
-                return self.wait();
+                return Poll::Pending;
             }
             match self.incoming.next_frame() {
                 Ok(Some(bytes)) => {
@@ -282,7 +285,8 @@ impl<S: Stream> Driver<S> {
             }
             if !self.ended {
                 if !self.share.grow(self.incoming.wanted(), context) {
-                    return self.wait();
+                    self.short = true;
+                    return Poll::Pending;
                 }
                 match self.stream.poll_read(context, self.incoming.room()) {
                     Poll::Ready(Ok(0)) => self.ended = true,

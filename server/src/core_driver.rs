@@ -27,7 +27,7 @@ pub(crate) trait Turns: Send {
     fn begin(&mut self);
 
     /// Handles what came, then what is due.
-    fn turn(&mut self, items: VecDeque<Item>);
+    fn turn(&mut self, items: &mut VecDeque<Item>);
 
     /// When there is something to do although nothing comes.
     fn alarm(&self) -> Option<MonoTime>;
@@ -76,7 +76,7 @@ impl<C: Core + Send + 'static> Turns for CoreDriver<C> {
         self.effects(self.clock.now());
     }
 
-    fn turn(&mut self, mut items: VecDeque<Item>) {
+    fn turn(&mut self, items: &mut VecDeque<Item>) {
         let mut now = self.clock.now();
         while !items.is_empty() {
             let batch = items.len().min(BATCH);

@@ -20,6 +20,8 @@ pub(crate) const SMALL: usize = 16 * 1024;
 #[derive(Debug)]
 pub(crate) struct FrameBudget {
     bound: usize,
+    /// So much further the frame may grow that may grow past the bound: as large as a frame may be.
+    further: usize,
     state: Mutex<State>,
 }
 
@@ -34,13 +36,17 @@ struct State {
     /// The one that may grow past the bound.
     ahead: Option<u64>,
     last: u64,
-    /// In the order in which they began to wait.
+    /// By their tickets.
     waiting: BTreeMap<u64, Waker>,
 }
 
 impl State {
     fn used(&self) -> usize {
-        self.arriving + self.passed + self.core
+        self.arriving + self.under_way()
+    }
+
+    fn under_way(&self) -> usize {
+        self.passed + self.core
     }
 
     /// Those that wait may have room now.
@@ -50,9 +56,10 @@ impl State {
 }
 
 impl FrameBudget {
-    pub(crate) fn new(bound: usize) -> Self {
+    pub(crate) fn new(bound: usize, further: usize) -> Self {
         FrameBudget {
             bound,
+            further,
             state: Mutex::default(),
         }
     }
@@ -113,8 +120,12 @@ impl Share {
             self.ticket = state.last;
         }
         let more = bytes - self.taken;
-        let fits = state.used().saturating_add(more) <= self.budget.bound;
-        if !fits && *state.ahead.get_or_insert(self.ticket) != self.ticket {
+        let (used, bound) = (state.used().saturating_add(more), self.budget.bound);
+        // Requests under way end, so the one ahead may wait for them; for frames that are half there
+        // it would wait for ever.
+        let room = used <= bound.saturating_add(self.budget.further) || state.under_way() == 0;
+        let may = used <= bound || room && *state.ahead.get_or_insert(self.ticket) == self.ticket;
+        if !may {
             state.waiting.insert(self.ticket, context.waker().clone());
             return false;
         }
@@ -159,7 +170,7 @@ mod tests {
     const BOUND: usize = 10 * SMALL;
 
     fn budget() -> Arc<FrameBudget> {
-        Arc::new(FrameBudget::new(BOUND))
+        Arc::new(FrameBudget::new(BOUND, BOUND))
     }
 
     fn grows(share: &mut Share, bytes: usize) -> bool {
@@ -194,9 +205,16 @@ mod tests {
         assert!(grows(&mut first, BOUND));
         let passed = first.pass(true);
         assert_eq!(passed, BOUND);
-        assert!(grows(&mut second, 2 * SMALL), "one may always");
+        assert!(grows(&mut second, BOUND), "one may");
         assert!(!grows(&mut first, 2 * SMALL));
         budget.core_holds(passed, BOUND);
+        budget.core_holds(second.pass(true), 2 * BOUND);
+        assert!(
+            !grows(&mut second, 2 * SMALL),
+            "not over requests under way"
+        );
+        budget.core_holds(0, BOUND);
+        assert!(grows(&mut second, 2 * SMALL));
         assert!(!grows(&mut first, 2 * SMALL), "the request is under way");
         budget.core_holds(0, 0);
         assert!(grows(&mut first, 2 * SMALL), "it is answered");
@@ -236,7 +254,7 @@ mod tests {
 
     #[test]
     fn no_bound_is_one_that_is_never_reached() {
-        let budget = Arc::new(FrameBudget::new(usize::MAX));
+        let budget = Arc::new(FrameBudget::new(usize::MAX, BOUND));
         let mut shares: Vec<Share> = (0..3).map(|_| Share::new(budget.clone())).collect();
         assert!(shares.iter_mut().all(|share| grows(share, 1 << 40)));
     }

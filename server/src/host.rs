@@ -62,7 +62,7 @@ impl Shared {
             logger,
             frame_bytes: limits.frame_bytes,
             early_bytes: Arc::default(),
-            budget: Arc::new(FrameBudget::new(limits.request_bytes)),
+            budget: Arc::new(FrameBudget::new(limits.request_bytes, limits.frame_bytes)),
             next: AtomicU64::new(1),
             open: AtomicUsize::new(0),
             most_open: limits.connections.saturating_add(REFUSED_AT_ONCE),
@@ -76,7 +76,7 @@ impl Shared {
 }
 
 impl Host {
-    /// Opens the store, then starts the thread of the core that `make` gives.
+    /// Opens the store, then starts the core that `make` gives and its thread.
     ///
     /// # Errors
     ///

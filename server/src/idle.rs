@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ackord_machine::MonoTime;
 
-/// The core's thread looks so often within the time.
+/// Connections are looked at so often within the time.
 const LOOKS: u64 = 8;
 
 /// What a connection says of itself.

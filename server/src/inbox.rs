@@ -48,7 +48,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// Nobody will take it: a connection that waits for the core would wait for ever.
-    fn discard(self) {
+    pub(crate) fn discard(self) {
         if let Item::Opened { link, .. } = self {
             link.cut();
         }

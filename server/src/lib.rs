@@ -1,4 +1,4 @@
-//! The host that the servers share: flags, `server.properties`, the thread of the core, the store.
+//! The host that the servers share: flags, `server.properties`, who drives the core, the store.
 //!
 //! A server is this crate and an adapter. The adapter knows one thing: how its runtime accepts,
 //! reads and writes. For each connection it gives a [`Stream`] to [`Connection::serve`] and polls

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::idle::Activity;
 
-/// One side fills it from the thread of the core, the other empties it from whatever task serves
+/// One side fills it from whatever thread drives the core, the other empties it from whatever task serves
 /// the connection. Knows no runtime: it wakes.
 #[derive(Debug, Default)]
 pub(crate) struct Link {

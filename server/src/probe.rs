@@ -53,7 +53,7 @@ pub struct Errand {
     pub turn_millis: u64,
 }
 
-/// Runs on the core's thread.
+/// Runs where the core is driven.
 type Look = Box<dyn FnOnce(&dyn Any, Rest) + Send>;
 
 /// An errand under way.

@@ -12,7 +12,7 @@ use crate::link::Link;
 use crate::logging::Logger;
 use crate::waiting::Waiting;
 
-/// A connection as the core's thread sees it.
+/// A connection as who drives the core sees it.
 struct Peer {
     link: Arc<Link>,
     waiting: Waiting,

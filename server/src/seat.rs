@@ -59,14 +59,16 @@ impl Shared {
     }
 
     /// One turn, by whoever has entered.
-    fn tell(&self, items: VecDeque<Item>) {
+    fn tell(&self, mut items: VecDeque<Item>) {
         let mut seat = self.seat.lock();
         let Some(core) = &mut *seat else { return };
         if !core.has_ended() {
-            guarded(&mut **core, |core| core.turn(items));
+            guarded(&mut **core, |core| core.turn(&mut items));
         }
         let (alarm, ended) = (core.alarm(), core.has_ended());
         drop(seat);
+        // What a core that has ended did not take.
+        items.into_iter().for_each(Item::discard);
         self.inbox.leave(alarm, ended);
     }
 }

@@ -212,6 +212,7 @@ fn loaded(partition: i32, checkpoint: Option<StoredCheckpoint>) -> LoadedLog {
     LoadedLog {
         start: 0,
         end: RECORDS,
+        cleaned: false,
         checkpoint,
         batches: stored(partition, from),
     }

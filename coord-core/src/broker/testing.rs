@@ -511,6 +511,7 @@ impl TestBroker {
         LoadedLog {
             start: stored.start,
             end: stored.end,
+            cleaned: false,
             checkpoint: stored.checkpoint.clone(),
             batches: stored
                 .batches

@@ -171,7 +171,7 @@ impl PartitionLog {
             ));
         }
         let header = batch::validate(batch, budget)?;
-        topic_policy::check(&self.config, now.wall, &header, batch, budget)?;
+        topic_policy::check(&self.config, now.wall, &header, batch)?;
         Ok(header)
     }
 

@@ -85,8 +85,8 @@ impl PartitionLog {
                 continue;
             }
             // Before the first one, batches may have been trimmed away, or be left from before. A
-            // cleaner takes batches from anywhere in a log that is compacted.
-            let cleaned = self.config.keys_required && stored.base > self.end;
+            // cleaner takes them from anywhere.
+            let cleaned = loaded.cleaned && stored.base > self.end;
             let fits = stored.base == self.end
                 || cleaned
                 || (first && stored.base <= self.start.max(known_to));
@@ -103,7 +103,7 @@ impl PartitionLog {
             first = false;
         }
         let trimmed_away = first && loaded.start == loaded.end;
-        if self.end != loaded.end && !trimmed_away && !self.config.keys_required {
+        if self.end != loaded.end && !trimmed_away && !loaded.cleaned {
             return Err((self.end, "its last batches are missing"));
         }
         self.end = loaded.end;

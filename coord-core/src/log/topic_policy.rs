@@ -22,15 +22,14 @@ pub(super) fn check(
     now: WallTime,
     header: &BatchHeader,
     batch: &Bytes,
-    budget: &mut UnpackBudget,
 ) -> Result<(), AppendError> {
-    check_sizes(config, header, batch, budget)?;
-    check_timestamps(config, now, header, batch, budget)?;
+    check_sizes(config, header, batch)?;
+    check_timestamps(config, now, header, batch)?;
     if !config.keys_required {
         return Ok(());
     }
-    match first(batch, budget, |record| record.key.is_none()) {
-        Err(error) => Err(unpacked(error, budget)),
+    match first(batch, |record| record.key.is_none()) {
+        Err(error) => Err(unpacked(error, &UnpackBudget::new(MAX_DECOMPRESSED))),
         Ok(None) => Ok(()),
         Ok(index) => {
             let reason = "Compacted topic cannot accept message without key";
@@ -41,18 +40,13 @@ pub(super) fn check(
 
 /// `max.decompressed.message.bytes`. No record is larger than what a batch may take unpacked, so a
 /// greater bound needs no look.
-fn check_sizes(
-    config: &LogConfig,
-    header: &BatchHeader,
-    batch: &Bytes,
-    budget: &mut UnpackBudget,
-) -> Result<(), AppendError> {
+fn check_sizes(config: &LogConfig, header: &BatchHeader, batch: &Bytes) -> Result<(), AppendError> {
     let most = config.max_decompressed_bytes;
     if most >= MAX_DECOMPRESSED || header.compression() == Compression::None {
         return Ok(());
     }
-    match first(batch, budget, |record| record.size > most) {
-        Err(error) => Err(unpacked(error, budget)),
+    match first(batch, |record| record.size > most) {
+        Err(error) => Err(unpacked(error, &UnpackBudget::new(MAX_DECOMPRESSED))),
         Ok(None) => Ok(()),
         Ok(index) => {
             let reason = alloc::format!(
@@ -68,7 +62,6 @@ fn check_timestamps(
     now: WallTime,
     header: &BatchHeader,
     batch: &Bytes,
-    budget: &mut UnpackBudget,
 ) -> Result<(), AppendError> {
     if config.timestamp_type_append {
         return Ok(());
@@ -84,7 +77,7 @@ fn check_timestamps(
     if !outside(header.max_timestamp) && !outside(header.base_timestamp) {
         return Ok(());
     }
-    let index = first(batch, budget, |record| outside(record.timestamp));
+    let index = first(batch, |record| outside(record.timestamp));
     let reason = alloc::format!(
         "Timestamp {} of message is out of range: it has to be from {earliest} to {latest}",
         header.max_timestamp
@@ -94,13 +87,10 @@ fn check_timestamps(
     Err(refused(ErrorCode::INVALID_TIMESTAMP, reason, index))
 }
 
-/// The place in the batch of the first record that `is` true of.
-fn first(
-    batch: &Bytes,
-    budget: &mut UnpackBudget,
-    is: impl Fn(&RecordView<'_>) -> bool,
-) -> Result<Option<i32>, RecordsError> {
-    let mut records = RecordIter::charged(batch, budget)?;
+/// The place in the batch of the first record that `is` true of. What it takes unpacked has been counted
+/// when its bytes were validated.
+fn first(batch: &Bytes, is: impl Fn(&RecordView<'_>) -> bool) -> Result<Option<i32>, RecordsError> {
+    let mut records = RecordIter::new(batch)?;
     let mut place = 0;
     while let Some(Ok(record)) = records.next_view() {
         if is(&record) {

@@ -235,8 +235,8 @@ impl Metadata {
                     self.next_producer_id = self.next_producer_id.max(reserved);
                 }
             }
-            // Nothing that groups follow.
-            Some(4) => return super::acls::apply(&mut self.acls, record),
+            // What patterns match depends on what their members may see.
+            Some(4) => super::acls::apply(&mut self.acls, record)?,
             _ => return Err(CorruptMetadata::UnknownRecord),
         }
         self.version += 1;

@@ -275,6 +275,7 @@ impl View for DiskView {
         Ok(LoadedLog {
             start,
             end,
+            cleaned: false,
             checkpoint,
             batches,
         })

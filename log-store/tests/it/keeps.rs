@@ -350,6 +350,7 @@ fn everything_is_there_after_a_reopen() {
         let loaded = LoadedLog {
             start: 5,
             end: 10,
+            cleaned: false,
             checkpoint: Some(StoredCheckpoint { at: 5, state }),
             batches: parts[1..].iter().map(stored).collect(),
         };

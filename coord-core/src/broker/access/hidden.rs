@@ -156,6 +156,7 @@ impl Broker {
             let id = own.transactional_id.as_deref();
             if id.is_some_and(|id| !self.is_shown(slot, ResourceType::TransactionalId, id)) {
                 own.transactional_id = None;
+                (own.producer_id, own.producer_epoch) = (-1, -1);
             }
         }
     }

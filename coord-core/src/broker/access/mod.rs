@@ -134,9 +134,11 @@ impl Broker {
         resource: ResourceType,
         name: &str,
     ) -> Result<(), ErrorCode> {
+        let gone = self.has_authorizer() && self.connections.request(slot).is_none();
         let right = self.needs(slot).and_then(|needs| needs.each(resource));
         match right {
             Some(right) if !self.may(slot, right, name) => Err(code_of(resource)),
+            None if gone => Err(code_of(resource)),
             _ => Ok(()),
         }
     }

@@ -43,9 +43,12 @@ impl Broker {
             }
         }
         let wanted = request.transactional_id;
-        pending.retain(|own| wanted.is_none() || own.transactional_id == wanted);
+        let hidden = |id: &Str| !self.is_shown(slot, ResourceType::TransactionalId, id);
+        // Not even by asking whether it is the one.
+        let hidden = wanted.as_ref().is_some_and(hidden);
+        pending.retain(|own| !hidden && (wanted.is_none() || own.transactional_id == wanted));
         pending.sort_by(|a, b| place(a).cmp(&place(b)));
-        let wanted = wanted.filter(|id| self.is_shown(slot, ResourceType::TransactionalId, id));
+        let wanted = wanted.filter(|_| !hidden);
         let refusal = wanted.and_then(|id| self.last_ack_refusal(&id));
         let refused = refusal.map(|last| RefusedShareAck {
             group_id: last.group.clone(),

@@ -31,7 +31,7 @@ impl Broker {
         let (version, client) = (self.version(slot), self.client_of(slot));
         self.gathers.insert(slot, Gather::JoinGroup(partition));
         let ticket = Ticket { slot, part: 0 };
-        self.with_gc(partition, |gc, ctx, out| {
+        self.with_gc_for(Some(slot), partition, |gc, ctx, out| {
             gc.join_group(ctx, ticket, version, &request, &client, out);
         });
     }

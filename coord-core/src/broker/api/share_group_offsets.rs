@@ -262,10 +262,11 @@ impl Broker {
         let mut gate = None;
         let mut responses = Vec::with_capacity(request.topics.len());
         for topic in request.topics {
-            let id = self
-                .metadata
-                .topic(&topic.topic_name)
-                .map_or(Uuid::ZERO, |own| own.id);
+            let allowed = self.check_topic(slot, &topic.topic_name);
+            let found = self.metadata.topic(&topic.topic_name);
+            // Who may not read it learns nothing of it.
+            let found = found.filter(|_| allowed.is_ok());
+            let id = found.map_or(Uuid::ZERO, |own| own.id);
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for asked in topic.partitions {
                 let key = ShareKey {
@@ -273,7 +274,6 @@ impl Broker {
                     topic: id,
                     partition: asked.partition_index,
                 };
-                let allowed = self.check_topic(slot, &topic.topic_name);
                 let altered = allowed
                     .map_err(access::told)
                     .and_then(|()| self.alter_offset(&key, epoch, asked.start_offset, &mut gate));

@@ -97,6 +97,23 @@ fn batches_of_a_request_share_what_they_may_take_unpacked() {
     }
 }
 
+/// What looks at the records again (keys of a compacted topic, sizes) takes nothing more.
+#[test]
+fn a_batch_counts_once_into_what_its_request_may_take_unpacked() {
+    let mut test = TestBroker::new(&[
+        ("log.cleanup.policy", "compact"),
+        ("max.decompressed.message.bytes", "1100000"),
+        ("socket.request.max.bytes", "1500000"),
+    ]);
+    test.create_topic("t", 1);
+    let mut builder = BatchBuilder::new(0);
+    builder.push(7, Some(b"k"), Some(&[0; 1_000_000]));
+    let packed = builder.build_compressed(Compression::Zstd).expect("packs");
+    assert_eq!(produce(&mut test, 9, packed), ErrorCode::NONE);
+    let code = produce(&mut test, 9, batch(Compression::Zstd));
+    assert_eq!(code, ErrorCode::INVALID_RECORD, "it has no key");
+}
+
 /// As Kafka counts: a record without its length.
 #[test]
 fn a_record_may_take_max_decompressed_message_bytes() {

@@ -269,6 +269,7 @@ fn falling_timestamps_keep_the_first_and_the_last() {
     let loaded = LoadedLog {
         start: 0,
         end: at,
+        cleaned: false,
         checkpoint: Some(StoredCheckpoint { at, state }),
         batches: Vec::new(),
     };

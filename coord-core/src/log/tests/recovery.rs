@@ -55,6 +55,7 @@ impl Stored {
         LoadedLog {
             start: self.log.start_offset(),
             end: self.log.end_offset(),
+            cleaned: false,
             checkpoint: checkpoint.cloned(),
             batches: kept.map(cut).collect(),
         }

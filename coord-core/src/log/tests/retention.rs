@@ -169,6 +169,7 @@ fn segments_outlive_a_restart_and_their_number_is_bounded() {
     let loaded = LoadedLog {
         start: 100,
         end: 1_501,
+        cleaned: false,
         checkpoint: Some(StoredCheckpoint { at, state }),
         batches: stored.split_off(1_500),
     };

@@ -23,7 +23,7 @@ use crate::answers::Codes;
 use crate::arm::Arm;
 use crate::core_arm::CoreArm;
 use crate::memory_store::{Plan, Traced};
-use crate::script::{Expected, Line, Script, Step, StorageStep, TopicPartition, Verb};
+use crate::script::{Expected, Line, Script, Step, StorageStep, TopicPartition, TwoPhase, Verb};
 use crate::steps::{ADMIN, DEAD_LETTER_TOPIC, READER, Session};
 use crate::traffic::Traffic;
 
@@ -334,7 +334,40 @@ impl Account {
             codes,
             base_offset: session.base_offset.take(),
         };
+        let doomed = self.is_doomed(client);
         self.note(client, &verb, &told);
+        // Nobody knows which sequence numbers were used, and below version 5 the epoch stays.
+        let keeps_epoch = matches!(verb, Verb::EndTxn { version: ..5, .. });
+        if doomed && keeps_epoch && !self.current.contains_key(client) {
+            self.take_new_epoch(session, client)?;
+        }
+        Ok(())
+    }
+
+    fn take_new_epoch(&mut self, session: &mut Session<'_>, client: &str) -> Result<(), String> {
+        let own = &session.clients.client(client).producer;
+        let verb = Verb::Init {
+            transactional_id: own.transactional_id.clone(),
+            timeout_ms: 60_000,
+            two_phase: TwoPhase::default(),
+        };
+        for _ in 0..END_ATTEMPTS {
+            self.revive(session)?;
+            session.drain(client);
+            let _ = session.step(&Step::Client {
+                client: client.to_string(),
+                verb: verb.clone(),
+                expected: Expected::Success,
+            });
+            if session
+                .answered
+                .take()
+                .is_some_and(|codes| codes.is_success())
+            {
+                break;
+            }
+            session.arm.advance(END_PAUSE_MS)?;
+        }
         Ok(())
     }
 
@@ -355,6 +388,12 @@ impl Account {
             });
         }
         Ok(())
+    }
+
+    /// Whether something in the transaction of a client did not work.
+    fn is_doomed(&self, client: &str) -> bool {
+        let current = self.current.get(client);
+        current.is_some_and(|index| self.transactions[*index].doomed)
     }
 
     /// What a careful client does in place of what the script says.
@@ -381,7 +420,7 @@ impl Account {
             }
             _ => {}
         }
-        let doomed = current.is_some_and(|index| self.transactions[index].doomed);
+        let doomed = self.is_doomed(client);
         let mut verb = verb.clone();
         match &mut verb {
             Verb::EndTxn { commit, .. } => *commit &= !doomed,

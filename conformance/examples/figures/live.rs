@@ -67,6 +67,11 @@ fn start(program: &str, data: &Path) -> Fallible<(Process, String, Duration)> {
             "group.share.partition.max.record.locks=10000",
             "--set",
             "group.share.record.lock.duration.ms=60000",
+            // Members fetch and send no heartbeat.
+            "--set",
+            "group.share.max.session.timeout.ms=3600000",
+            "--set",
+            "group.share.session.timeout.ms=3600000",
         ])
         .stdout(Stdio::piped())
         .spawn()?;

@@ -126,7 +126,7 @@ impl Account {
         compacted.extend_from_slice(gone);
     }
 
-    fn is_compacted(&self, partition: &TopicPartition, offset: i64) -> bool {
+    pub(super) fn is_compacted(&self, partition: &TopicPartition, offset: i64) -> bool {
         let mut gone = self.compacted.get(partition).into_iter().flatten();
         gone.any(|(first, last)| (*first..=*last).contains(&offset))
     }

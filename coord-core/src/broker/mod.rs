@@ -472,9 +472,10 @@ impl Broker {
         self.last_correlation
     }
 
-    /// Bytes of the requests that are under way.
+    /// Bytes of the requests that are under way or wait for the cluster's log.
     pub fn request_bytes(&self) -> usize {
-        self.connections.request_bytes()
+        let parked = self.parked.iter().map(|(_, bytes)| bytes.len());
+        self.connections.request_bytes() + parked.sum::<usize>()
     }
 
     /// Whether requests are served now.

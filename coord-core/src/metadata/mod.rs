@@ -2,6 +2,7 @@
 
 mod acls;
 mod broker_config;
+mod broker_configs;
 mod cluster;
 pub mod config_def;
 pub mod config_kind;

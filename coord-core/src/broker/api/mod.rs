@@ -93,14 +93,7 @@ impl Broker {
             return;
         }
         if self.frozen.contains(&CLUSTER_LOG) {
-            // Topics, configurations and producer ids are unknown now; the log is back soon. One
-            // request for each connection waits, since a connection is not read meanwhile.
-            let parked: usize = self.parked.iter().map(|(_, bytes)| bytes.len()).sum();
-            if parked + bytes.len() > self.limits.request_bytes {
-                return self.refuse(conn, CloseReason::StorageFailed);
-            }
-            self.parked.push_back((conn, bytes));
-            return;
+            return self.park(conn, bytes);
         }
         let size = bytes.len();
         if ackord_machine::planted!("row-69-length-is-believed")
@@ -157,6 +150,15 @@ impl Broker {
             }
         }
         self.read_more(conn);
+    }
+
+    /// Topics, configurations and producer ids are unknown now; the log is back soon. One request for
+    /// each connection waits, since a connection is not read meanwhile.
+    fn park(&mut self, conn: ConnId, bytes: Bytes) {
+        if self.request_bytes() + bytes.len() > self.limits.request_bytes {
+            return self.refuse(conn, CloseReason::StorageFailed);
+        }
+        self.parked.push_back((conn, bytes));
     }
 
     /// The cluster's own log is back, or will not come back soon: requests that waited for it go on,

@@ -54,9 +54,8 @@ impl Account {
             let queue = self.queued.get(group).and_then(Option::as_ref);
             let open = queue.is_some_and(|topic| self.keeps_all(session, topic));
             // What came back after it was removed is archived without one.
-            let unheard = !self.plain.contains(&record);
             let removed = *offset < self.start_of(session, partition)
-                || unheard && self.is_compacted(partition, *offset);
+                || self.is_compacted(partition, *offset);
             if self.settled.contains(&record)
                 || self.excluded.contains(group)
                 || removed

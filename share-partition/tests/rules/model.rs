@@ -60,8 +60,6 @@ pub(crate) struct Model {
     pub(crate) stored_start: i64,
     /// AVAILABLE before the operation.
     pub(crate) was_available: Vec<i64>,
-    /// First and last offset of what was acquired together at first.
-    pub(crate) batches: Vec<(i64, i64)>,
 }
 
 impl Model {
@@ -158,28 +156,6 @@ impl Model {
             .retain(|offset, _| *offset >= change.start_offset);
     }
 
-    /// What a share coordinator has, neighbours joined.
-    fn stored_batches(&self) -> Vec<StateBatch> {
-        let mut batches: Vec<StateBatch> = Vec::new();
-        for (offset, (state, delivery_count)) in &self.stored {
-            match batches.last_mut() {
-                Some(batch)
-                    if batch.last + 1 == *offset
-                        && (batch.state, batch.delivery_count) == (*state, *delivery_count) =>
-                {
-                    batch.last = *offset;
-                }
-                _ => batches.push(StateBatch {
-                    first: *offset,
-                    last: *offset,
-                    state: *state,
-                    delivery_count: *delivery_count,
-                }),
-            }
-        }
-        batches
-    }
-
     pub(crate) fn reload(&mut self, sut: &mut SharePartition) {
         let pending: Vec<PendingAck> = self
             .entries
@@ -196,17 +172,16 @@ impl Model {
                 })
             })
             .collect();
-        let batches = self.stored_batches();
-        self.batches = batches
+        let batches: Vec<StateBatch> = self
+            .stored
             .iter()
-            .map(|batch| (batch.first, batch.last))
+            .map(|(offset, (state, delivery_count))| StateBatch {
+                first: *offset,
+                last: *offset,
+                state: *state,
+                delivery_count: *delivery_count,
+            })
             .collect();
-        for offset in pending.iter().map(|ack| ack.first_offset) {
-            let known = |(first, last): &(i64, i64)| (*first..=*last).contains(&offset);
-            if !self.batches.iter().any(known) {
-                self.batches.push((offset, offset));
-            }
-        }
         *sut = SharePartition::load(self.config.clone(), self.stored_start, &batches, &pending);
         let last = batches
             .last()

@@ -1,7 +1,6 @@
 //! Random operations against the model.
 
 mod acknowledge;
-mod acquire;
 mod check;
 
 use std::collections::BTreeMap;
@@ -9,13 +8,15 @@ use std::collections::BTreeMap;
 use ackord_machine::{MonoTime, PendingAck, StageVerdict, StagedRange, TxnOwner};
 use ackord_proto::error_code::ErrorCode;
 use ackord_proto::str::Str;
-use ackord_share_partition::{Config, RecordState, SharePartition, Span, TxnOutcome};
+use ackord_share_partition::{
+    AcquireMode, Acquired, Config, LogBatch, RecordState, SharePartition, Span, TxnOutcome,
+};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::common::{ACCEPT, GAP, REJECT, RELEASE, RENEW, at};
 use crate::model::{Entry, Model};
-use crate::operations::{Op, configs, ops};
+use crate::operations::{LOCK_MS, Op, configs, is_record, ops, read};
 
 /// The type of each offset of a stage, or the error of form.
 fn each(ranges: &[(i64, i64, Vec<i8>)]) -> Option<Vec<(i64, i8)>> {
@@ -63,7 +64,6 @@ impl World {
                 stored: BTreeMap::new(),
                 stored_start: 0,
                 was_available: Vec::new(),
-                batches: Vec::new(),
             },
             now: at(0),
             fetched_end: 0,
@@ -194,6 +194,124 @@ impl World {
         {
             entry.state = RecordState::Archived;
         }
+    }
+
+    fn acquire(&mut self, who: &Str, batches: usize, max: i32, size: i32, strict: bool) {
+        let from = self.sut.next_fetch_offset();
+        let log = read(from, batches);
+        // The reader knows what it asked for.
+        if let Some(first) = log.first() {
+            let change = self.sut.archive_range(from, first.base - 1);
+            for offset in from..first.base {
+                self.hole(offset);
+            }
+            self.model.extend(self.sut.end_offset().min(first.base));
+            self.model.store(&change);
+            self.model.settle();
+        }
+        let mode = if strict {
+            AcquireMode::RecordLimit
+        } else {
+            AcquireMode::BatchOptimized
+        };
+        let could = self.sut.can_acquire();
+        let got = self.sut.acquire(self.now, who, &log, max, size, mode);
+        if strict {
+            let total: i64 = got.iter().map(|range| range.last - range.first + 1).sum();
+            assert!(total <= i64::from(max));
+        }
+        if max > 0 && could {
+            assert!(
+                !got.is_empty()
+                    || self.sut.next_fetch_offset() > from
+                    || self.blocked_by_hole(&log),
+                "a fetch gets something or reads on"
+            );
+        }
+        self.took(who, &got, &log);
+        let window = self.sut.end_offset() - self.sut.start_offset();
+        let limit = self.model.config.max_record_locks as i64;
+        assert!(got.is_empty() || window <= limit.max(self.model.end() - self.model.start));
+    }
+
+    /// A hole longer than the room that is left stops a fetch until the start offset moves.
+    fn blocked_by_hole(&self, log: &[LogBatch]) -> bool {
+        let limit = self.sut.start_offset() + self.model.config.max_record_locks as i64;
+        log.iter().any(|batch| batch.base >= limit)
+    }
+
+    fn took(&mut self, who: &Str, got: &[Acquired], log: &[LogBatch]) {
+        let deadline = self.now.plus_millis(LOCK_MS);
+        let limit = self.model.config.delivery_count_limit;
+        let room = self.model.start + self.model.config.max_record_locks as i64;
+        let end = self.model.end();
+        let mut last = -1;
+        for range in got {
+            assert!(range.first > last && range.first <= range.last, "ascending");
+            last = range.last;
+            for offset in range.first..=range.last {
+                assert!(offset >= self.model.start && offset >= self.model.log_start);
+                assert!(
+                    log.iter()
+                        .any(|batch| (batch.base..=batch.last).contains(&offset))
+                );
+                let before = match self.model.entries.get(&offset) {
+                    Some(entry) => {
+                        assert_eq!(entry.state, RecordState::Available, "{offset}");
+                        entry.count
+                    }
+                    None => {
+                        // Nothing held back may be more than the window away; a finished one moved.
+                        let held = self.model.entries.values().any(|entry| !entry.done());
+                        assert!(offset < room || !held, "{offset} is outside of the window");
+                        0
+                    }
+                };
+                assert_eq!(range.delivery_count, (before + 1).min(limit).max(before));
+            }
+        }
+        // Offsets between log batches: archived as far as the fetch came.
+        for offset in self.model.start..self.sut.end_offset() {
+            let in_log = is_record(offset);
+            let new = offset >= self.model.end();
+            if new {
+                assert!(
+                    !in_log
+                        || got
+                            .iter()
+                            .any(|range| (range.first..=range.last).contains(&offset))
+                );
+                self.model
+                    .entries
+                    .insert(offset, Entry::free(RecordState::Archived, 0));
+            } else if !in_log && self.state_of(offset) == Some(RecordState::Archived) {
+                self.hole(offset);
+            }
+        }
+        for range in got {
+            for offset in range.first..=range.last {
+                if offset >= end {
+                    let batch = log.iter().find(|batch| batch.last >= offset);
+                    self.fetched_end = batch.expect("it was read").last + 1;
+                }
+                let entry = Entry {
+                    state: RecordState::Acquired,
+                    count: range.delivery_count,
+                    lock: Some((who.clone(), deadline)),
+                    txn: None,
+                };
+                self.model.entries.insert(offset, entry);
+            }
+        }
+    }
+
+    fn state_of(&self, offset: i64) -> Option<RecordState> {
+        self.sut
+            .ranges()
+            .find(|range| (range.first..=range.last).contains(&offset))
+            .map(|range| range.state)
+            // Below the start everything is done.
+            .or((offset < self.sut.start_offset()).then_some(RecordState::Archived))
     }
 
     fn stage(
